@@ -1,0 +1,61 @@
+# Every target makes what it needs: a clone, `make demo`, and it runs. Nothing is done twice.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
+# A stamp names everything it was made from, so that a pulled change of one pin, or another Python, is installed again.
+KEY = $(shell { cat pyproject.toml requirements/$(1).txt; $(PYTHON) --version; pwd; } | sha256sum | cut -c1-16)
+DEMO := $(VENV)/.demo-$(call KEY,demo)
+DEV := $(VENV)/.dev-$(call KEY,dev)
+
+.PHONY: help demo test check bench requirements
+
+help:  ## say what there is
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
+
+demo: $(DEMO)  ## show it working, without Java: make demo ARGS='--help'
+	@$(BIN)/stream-graders demo $(ARGS)
+
+test: $(DEV)  ## run every test; on Apache Kafka too where java and mvn are installed: make test ARGS='-k topics'
+	@$(BIN)/pytest $(ARGS)
+
+check: $(DEV)  ## format, lint, types, layers, links in the docs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy stream_graders tests benchmarks
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python docs/check.py
+
+bench: $(DEV)  ## measure what the README quotes: make bench ARGS='--help'
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+# Run by hand after a change of dependencies; the texts are committed.
+requirements: export CUSTOM_COMPILE_COMMAND := make requirements
+requirements: COMPILE := $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --allow-unsafe \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+requirements: $(DEV)  ## pin the dependencies anew: make requirements ARGS=--upgrade
+	$(COMPILE) $(ARGS) --output-file requirements/runtime.txt pyproject.toml
+	$(COMPILE) $(ARGS) --extra demo --output-file requirements/demo.txt pyproject.toml requirements/build.in
+	$(COMPILE) $(ARGS) --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
+
+$(DEMO): | $(BIN)/python
+	@echo "installing what the demo needs into $(VENV) ..."
+	@$(INSTALL) --require-hashes -r requirements/demo.txt
+	@$(INSTALL) --no-deps --no-build-isolation -e .
+	@rm -f $(VENV)/.demo-* && touch $@
+
+# The developer's pins hold the demo's (same versions, one resolver): whoever has these needs no second installation.
+$(DEV): | $(BIN)/python
+	@echo "installing what developers need into $(VENV) ..."
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@$(INSTALL) --no-deps --no-build-isolation -e .
+	@rm -f $(VENV)/.dev-* $(VENV)/.demo-* && touch $@ $(DEMO)
+
+$(BIN)/python:
+	@$(PYTHON) -m venv $(VENV)
