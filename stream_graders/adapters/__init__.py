@@ -1,0 +1,1 @@
+"""Foreign formats to events: one module a format, each a pure function of a record."""

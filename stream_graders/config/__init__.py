@@ -1,0 +1,202 @@
+"""Suite files: YAML to `Suite`, with every problem at once, each with its file, line and likely fix."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from ..catalogue import catalogue, grader_named
+from ..grading import Grader, setting_fields
+from ..suites import Check, Fleet, Suite
+from .lines import Loc, YamlError, YamlFile
+from .models import CheckModel, SuiteModel
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong (or, as a warning, probably wrong) in a suite file."""
+
+    file: str
+    line: int
+    where: str
+    message: str
+    is_warning: bool = False
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}: " + (f"{self.where}: " if self.where else "")
+        return place + ("warning: " if self.is_warning else "") + self.message
+
+
+class SuiteError(ValueError):
+    """Suite files that cannot be used; the message names every problem, one a line."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+
+def load(path: Path) -> Suite:
+    """The suite of a file.
+
+    Raises:
+        SuiteError: the file cannot be used.
+    """
+    suite, problems = read(path)
+    errors = [problem for problem in problems if not problem.is_warning]
+    if suite is None or errors:
+        raise SuiteError(errors)
+    return suite
+
+
+def load_fleet(paths: Iterable[Path]) -> Fleet:
+    """The suites of files and folders (all ``*.yaml`` in them but ``*.test.yaml``).
+
+    Raises:
+        SuiteError: a file cannot be used, two suites share a name, or there is none.
+    """
+    suites: dict[str, tuple[Suite, Path]] = {}
+    problems: list[Problem] = []
+    for path in _files(paths):
+        suite, found = read(path)
+        problems += [problem for problem in found if not problem.is_warning]
+        if suite is not None and suite.name in suites:
+            other = suites[suite.name][1].name
+            problems.append(Problem(path.name, 1, "suite", f"{suite.name!r} is also the suite of {other}; rename one"))
+        elif suite is not None:
+            suites[suite.name] = (suite, path)
+    if not suites and not problems:
+        problems.append(
+            Problem(", ".join(map(str, paths)), 1, "", "no suite file there; name a .yaml file or a folder")
+        )
+    if problems:
+        raise SuiteError(problems)
+    return Fleet(tuple(suite for suite, _ in suites.values()))
+
+
+def read(path: Path) -> tuple[Suite | None, list[Problem]]:
+    """The suite of a file, where it has one, and all that is wrong with it or looks so."""
+    try:
+        file = YamlFile.read(path)
+    except YamlError as fault:
+        return None, [Problem(path.name, fault.line, "", str(fault))]
+    problems: list[Problem] = []
+
+    def report(loc: Loc, message: str, *, is_warning: bool = False) -> None:
+        problems.append(Problem(path.name, file.line(loc), _dotted(loc), message, is_warning))
+
+    for loc in file.repeated:
+        report(loc, "this key stands here twice; the second would win silently, so remove one")
+    try:
+        model = SuiteModel.model_validate(file.value)
+    except ValidationError as error:
+        for loc, message in told(error, SuiteModel):
+            report(loc, message)
+        # Graders are looked at even so: two rounds of corrections are one too many.
+        for n, entry in enumerate(_entries(file.value)):
+            _check_settings(n, entry, report)
+        return None, problems
+    checks = [_built(n, entry, model, report) for n, entry in enumerate(model.checks)]
+    if any(not problem.is_warning for problem in problems):
+        return None, problems
+    return model.built(tuple(check for check in checks if check is not None)), problems
+
+
+def _built(n: int, entry: CheckModel, model: SuiteModel, report: Any) -> Check | None:
+    names = [check.check for check in model.checks[:n]]
+    if entry.check in names:
+        report(("checks", n, "check"), f"the name {entry.check!r} is taken by check {names.index(entry.check) + 1}")
+    if entry.when is not None and entry.when.check is not None and entry.when.check not in names:
+        hint = _hint(entry.when.check, names)
+        report(("checks", n, "when", "check"), f"no check above this one is called {entry.when.check!r}{hint}")
+    grader = _check_settings(n, {"grader": entry.grader, "settings": entry.settings}, report)
+    if grader is None:
+        return None
+    for setting, message in grader.warnings():
+        report(("checks", n, "settings", setting), message, is_warning=True)
+    if grader.assumes is not None and entry.when is None:
+        message = f"a run in which {grader.assumes} fails; if not every run should, add `when:`"
+        report(("checks", n), message, is_warning=True)
+    return entry.built(grader)
+
+
+def _check_settings(n: int, entry: Any, report: Any) -> Grader | None:
+    """The grader of a check, or None after its problems were reported."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("grader"), str):
+        return None
+    kind = grader_named(entry["grader"])
+    if kind is None:
+        hint = _hint(entry["grader"].replace("-", "_"), list(catalogue()))
+        report(("checks", n, "grader"), f"there is no grader {entry['grader']!r}{hint}")
+        return None
+    settings = entry.get("settings") or {}
+    try:
+        values = settings_model(kind).model_validate(settings)
+    except ValidationError as error:
+        for loc, message in told(error, settings_model(kind)):
+            report(("checks", n, "settings", *loc), message)
+        return None
+    grader = kind(**{f.name: getattr(values, f.name) for f in setting_fields(kind)})
+    problems = grader.problems()
+    for setting, message in problems:
+        report(("checks", n, "settings", setting), message)
+    return None if problems else grader
+
+
+def settings_model(kind: type[Grader]) -> type[BaseModel]:
+    """A strict model of a grader's settings, made from the fields of its dataclass."""
+    hints = get_type_hints(kind)
+    fields: dict[str, Any] = {}
+    for f in setting_fields(kind):
+        fields[f.name] = (hints[f.name], f.default if f.default is not MISSING else ...)
+    return create_model(kind.name.replace(".", "_"), __config__=ConfigDict(extra="forbid", strict=True), **fields)
+
+
+def told(error: ValidationError, model: type[BaseModel]) -> list[tuple[Loc, str]]:
+    """A validation's problems in words, each with its place."""
+    return [(_place(fault["loc"]), _words(fault, model)) for fault in error.errors()]
+
+
+def _words(fault: Any, model: type[BaseModel]) -> str:
+    kind, value = fault["type"], fault.get("input")
+    if kind == "missing":
+        return "is missing"
+    if kind == "extra_forbidden":
+        known = [name for field in _models(model) for name in field.model_fields]
+        return f"is not known here{_hint(str(fault['loc'][-1]), known)}"
+    if kind == "string_type" and isinstance(value, bool | int | float):
+        return f"should be text; put {str(value).lower()!r} in quotes"
+    return str(fault["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+
+
+def _models(model: type[BaseModel]) -> list[type[BaseModel]]:
+    return [model, *SuiteModel.parts()] if model is SuiteModel else [model]
+
+
+def _place(loc: Sequence[Any]) -> Loc:
+    """A place in the file: what pydantic adds for unions is left out."""
+    return tuple(part for part in loc if isinstance(part, int) or (isinstance(part, str) and part.isidentifier()))
+
+
+def _entries(value: Any) -> list[Any]:
+    checks = value.get("checks") if isinstance(value, dict) else None
+    return checks if isinstance(checks, list) else []
+
+
+def _files(paths: Iterable[Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in paths:
+        inside = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+        found += [file for file in inside if not file.name.endswith(".test.yaml")]
+    return found
+
+
+def _dotted(loc: Loc) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).removeprefix(".")
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,563 @@
+"""One suite on one run: what its checks have seen, found and said.
+
+A grader says what holds of the events it was shown; here that is weighed against what may be missing, and becomes a
+verdict with a revision. Nothing here knows Kafka, time or files.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .events import Event, Message, ToolCall, TurnEnd, stamp
+from .grading import Grader, RunFacts, Seen
+from .matching.redaction import masked
+from .matching.tools import fits
+from .scoring.severity import standing
+from .suites import Check, Suite, When
+from .verdicts import (
+    CheckOutcome,
+    Decider,
+    Finding,
+    Identity,
+    Outcome,
+    Point,
+    Reason,
+    RunVerdict,
+    State,
+    Verdict,
+    Violation,
+    identify,
+)
+
+STATE_BYTES = 64 * 1024
+"""What the growing graders of a run may remember together; beyond it the largest gives up."""
+EVIDENCE = 1_000
+"""Characters of evidence in a verdict; the rest is cut and counted."""
+
+Decided = tuple[str, int | None, str, int]
+"""The event that decided: id, seq, time, journal offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """An effect: send this record. ``offset`` is the journal offset of the record that decided it, where one did."""
+
+    record: Verdict | RunVerdict | Violation
+    offset: int | None = None
+
+
+@dataclass(frozen=True)
+class Standpoint:
+    """What the session knows of the run that its records carry."""
+
+    run_id: str
+    opened_at: str
+    first_event_id: str
+    identity: Identity
+    flags: tuple[str, ...]
+    free: RunFacts
+    """The facts for graders that do not mind order: a gap that was filled late is none to them."""
+    ordered: RunFacts
+
+    def facts(self, grader: Grader) -> RunFacts:
+        """The facts that count for this grader."""
+        return self.free if grader.order_free else self.ordered
+
+
+class Entry:
+    """A check on this run."""
+
+    __slots__ = (
+        "called",
+        "check",
+        "decided",
+        "gave_up",
+        "grader",
+        "in_turn",
+        "over",
+        "published",
+        "raised",
+        "revision",
+        "said",
+        "settled",
+        "violation",
+    )  # fmt: skip
+
+    def __init__(self, check: Check, grader: Grader) -> None:
+        self.check = check
+        self.grader = grader
+        self.settled = grader.settled
+        self.decided: Decided | None = None
+        self.raised: str | None = None
+        self.gave_up = False
+        self.called = self.said = False
+        """Which clauses of ``when`` that wait for an event came true."""
+        self.in_turn = 0
+        """Events of the check's turn that were seen."""
+        self.over = False
+        """The check's turn ended, and its verdict with it."""
+        self.revision = -1
+        """Of the last verdict that was made: 0 early, 1 final, 2 and on amended; -1 none."""
+        self.published: list[Any] | None = None
+        """Outcome, reason, id of the evidence, and whether it was sent, of the last final or amended verdict."""
+        self.violation = "none"
+        """Whether somebody was told of a failure: none, told, resolved."""
+
+    def snapshot(self) -> list[Any]:
+        kept = None if isinstance(self.grader, Gone) else self.grader.snapshot()
+        return [
+            self.check.name, self.check.version, kept, self.settled, self.decided, self.raised,
+            self.gave_up, self.called, self.said, self.in_turn, self.over, self.revision, self.published, self.violation,
+        ]  # fmt: skip
+
+    def restore(self, values: Sequence[Any]) -> None:
+        if not isinstance(self.grader, Gone):
+            self.grader.restore(values[2])
+        decided = values[4]
+        self.decided = None if decided is None else (decided[0], decided[1], decided[2], decided[3])
+        (self.settled, _, self.raised, self.gave_up, self.called, self.said, self.in_turn, self.over,
+         self.revision, self.published, self.violation) = values[3:]  # fmt: skip
+
+
+@dataclass
+class Gone(Grader):
+    """Stands in for a check whose definition this worker does not have any more (design 5.6)."""
+
+    was: str = ""
+    """The name of its grader."""
+
+    def wants(self) -> tuple[type[Event], ...]:
+        return ()
+
+    def finding(self, run: RunFacts) -> Finding:
+        text = "the check was edited or removed while this run was open; the next runs are graded by the new one"
+        return Finding(Outcome.NOT_GRADED, Reason.SUITE_CHANGED, text, sound=True)
+
+
+class Gradebook:
+    """The checks of one suite on one run."""
+
+    def __init__(self, suite: Suite, version: str, entries: list[Entry], *, agent_unknown: bool = False) -> None:
+        self.suite = suite
+        self.version = version
+        self.entries = entries
+        self.agent_unknown = agent_unknown
+        """Pinned although nobody named the agent that the suite selects by: nothing can be graded."""
+        self.revision = 0
+        self.moved = False
+        """An outcome is new since the last run verdict."""
+        self.changed = any(isinstance(entry.grader, Gone) for entry in entries)
+        self._readers = _readers(suite, entries)
+        self._growing = [entry for entry in entries if entry.grader.grows]
+        self._turned = [entry for entry in entries if entry.check.turn is not None]
+        self._waiting = [entry for entry in entries if entry.check.when is not None]
+
+    @classmethod
+    def open(cls, suite: Suite, *, agent_unknown: bool = False) -> "Gradebook":
+        """A book for a run that was just selected."""
+        entries = [Entry(check, check.grader.fresh()) for check in suite.checks]
+        return cls(suite, suite.version, entries, agent_unknown=agent_unknown)
+
+    def take(self, seen: Seen, offset: int, see: "See") -> list[Publish]:
+        """Show an event to the checks that read it; what could be said early, and of ended turns, is returned."""
+        effects: list[Publish] = []
+        if self.agent_unknown:
+            return effects
+        if self._turned:
+            effects += self._end_turns(seen, offset, see)
+        settled: list[Entry] = []
+        for entry in self._readers.get(type(seen.event), ()):
+            if entry.settled or (seen.late and not entry.grader.order_free):
+                continue
+            if entry.check.turn is not None and (entry.over or seen.turn != entry.check.turn):
+                continue
+            try:
+                entry.grader.update(seen)
+            except Exception as error:  # noqa: BLE001  (one grader's bug is one check's error; its neighbours go on)
+                entry.raised = f"{type(error).__name__}: {error}"
+                entry.settled = True
+            if entry.settled or entry.grader.settled:
+                entry.settled = True
+                entry.decided = decided_by(seen.event, offset)
+                settled.append(entry)
+        if self._growing:
+            self._bound()
+        if self._waiting:
+            settled += self._now_applies(seen, settled)
+        for entry in settled:
+            effects += self._say_early(entry, see)
+        if self._turned and type(seen.event) is TurnEnd:
+            for entry in self._turned:
+                if entry.check.turn == seen.turn and not entry.over:
+                    effects += self._end_turn(entry, seen.event, offset, see)
+        return effects
+
+    def conclude(self, at: Standpoint, decided: Decided | None) -> list[Publish]:
+        """The run is complete, or an event came after that: say what is new."""
+        effects: list[Publish] = []
+        for entry in self.entries:
+            if not entry.over:
+                effects += self._say(entry, at, decided)
+        return effects
+
+    def run_verdict(self, at: Standpoint, facts: dict[str, Any]) -> Publish:
+        """The suite's verdict on the run; ``facts`` are the run's counts and times."""
+        self.revision += 1
+        self.moved = False
+        lines = tuple(self._line(entry) for entry in self.entries)
+        stand = standing(lines)
+        counts = dict.fromkeys(map(str, Outcome), 0)
+        for line in lines:
+            counts[line.outcome] += 1
+        identity = at.identity
+        record = RunVerdict(
+            id=identify(
+                at.run_id, at.opened_at, at.first_event_id, self.suite.name, self.version, "run", self.revision
+            ),
+            run_id=at.run_id,
+            opened_at=at.opened_at,
+            suite=self.suite.name,
+            suite_version=self.version,
+            owner=self.suite.owner,
+            state="final" if self.revision == 1 else "amended",
+            revision=self.revision,
+            outcome=stand.outcome,
+            reason=stand.reason,
+            score=stand.score,
+            policy=self.suite.scoring,
+            checks=lines,
+            counts=counts,
+            degraded=stand.degraded,
+            partially_graded=stand.partially_graded,
+            flags=self._flags(at),
+            **facts,
+            **_identity(identity),
+        )
+        return Publish(record)
+
+    def snapshot(self) -> list[Any]:
+        """The state as JSON values."""
+        entries = [entry.snapshot() for entry in self.entries]
+        kinds = [[e.grader.was, e.check.severity] if isinstance(e.grader, Gone) else 0 for e in self.entries]
+        return [
+            self.suite.name,
+            self.version,
+            self.revision,
+            self.moved,
+            self.agent_unknown,
+            entries,
+            kinds if any(kinds) else 0,
+        ]
+
+    @classmethod
+    def resume(cls, values: list[Any], loaded: Suite | None) -> "Gradebook":
+        """The book that gave this snapshot, with the checks that the loaded suite still has (design 5.6)."""
+        name, version, revision, moved, agent_unknown, kept, kinds = values
+        suite = loaded or Suite(name, ())
+        entries: list[Entry] = []
+        for n, value in enumerate(kept):
+            check = suite.by_key.get((value[0], value[1]))
+            if check is None or value[2] is None:  # Once gone, its events are gone too: it does not come back.
+                entry = _gone(suite, value, kinds[n] if kinds else 0)
+            else:
+                entry = Entry(check, check.grader.fresh())
+                entry.restore(value)
+            entries.append(entry)
+        book = cls(suite, version, entries, agent_unknown=agent_unknown)
+        book.revision, book.moved = revision, moved
+        return book
+
+    def _line(self, entry: Entry) -> CheckOutcome:
+        outcome, reason = (entry.published or [Outcome.NOT_GRADED, Reason.INCOMPLETE])[:2]
+        outcome = Outcome(outcome)
+        check = entry.check
+        return CheckOutcome(check.name, _version(entry), check.severity, outcome, Reason(reason), _score(outcome))
+
+    def _flags(self, at: Standpoint) -> tuple[str, ...]:
+        return tuple(sorted({*at.flags, "suite_changed"})) if self.changed else at.flags
+
+    # -- while the run is open ---------------------------------------------------------------------------------------
+
+    def _bound(self) -> None:
+        sizes = [(entry.grader.size(), n) for n, entry in enumerate(self._growing) if not entry.gave_up]
+        while sum(size for size, _ in sizes) > STATE_BYTES:
+            largest = max(sizes)
+            sizes.remove(largest)
+            entry = self._growing[largest[1]]
+            entry.gave_up = True
+            if not entry.settled:
+                entry.grader = entry.check.grader.fresh()
+                entry.settled = True
+
+    def _now_applies(self, seen: Seen, settled: list[Entry]) -> list[Entry]:
+        """The settled checks whose condition this event makes true."""
+        event, met = seen.event, []
+        for entry in self._waiting:
+            when = entry.check.when
+            assert when is not None
+            if (
+                type(event) is ToolCall
+                and when.called is not None
+                and not entry.called
+                and fits(event.name, when.called)
+            ):
+                entry.called = True
+            elif when.said is not None and not entry.said and _says(seen, when.said):
+                entry.said = True
+            else:
+                continue
+            if entry.settled and entry not in settled:
+                met.append(entry)
+        return met
+
+    def _say_early(self, entry: Entry, see: "See") -> list[Publish]:
+        check = entry.check
+        if entry.revision >= 0 or check.early == "never" or entry.over:
+            return []
+        at = see()
+        if check.when is not None and not self._applies(entry, at):
+            return []
+        finding = self._weighed(entry, at)
+        if finding.outcome is not Outcome.FAIL and not (finding.outcome is Outcome.PASS and check.early == "always"):
+            return []
+        entry.revision = 0
+        verdict = self._verdict(entry, finding, at, "early", 0, entry.decided)
+        offset = None if entry.decided is None else entry.decided[3]
+        return [Publish(verdict, offset), *self._violation(entry, verdict, offset)]
+
+    def _end_turns(self, seen: Seen, offset: int, see: "See") -> list[Publish]:
+        effects: list[Publish] = []
+        for entry in self._turned:
+            turn = entry.check.turn
+            assert turn is not None
+            if seen.turn == turn:
+                entry.in_turn += not seen.late and not entry.over
+            elif seen.turn > turn and not entry.over and entry.in_turn:
+                effects += self._end_turn(entry, seen.event, offset, see)
+        return effects
+
+    def _end_turn(self, entry: Entry, event: Event, offset: int, see: "See") -> list[Publish]:
+        effects = self._say(entry, see(), decided_by(event, offset))
+        entry.over = True
+        return effects
+
+    # -- outcomes ----------------------------------------------------------------------------------------------------
+
+    def _say(self, entry: Entry, at: Standpoint, ending: Decided | None) -> list[Publish]:
+        """Publish the check's outcome if it is new."""
+        finding = self._concluded(entry, at)
+        said = [finding.outcome, finding.reason, identify(finding.evidence)[:12]]
+        if entry.published is not None and entry.published[:3] == said:
+            return []
+        entry.revision = max(entry.revision, 0) + 1
+        decided = entry.decided or ending
+        offset = None if decided is None else decided[3]
+        state: State = "final" if entry.revision == 1 else "amended"
+        verdict = self._verdict(entry, finding, at, state, entry.revision, decided)
+        sent = self.suite.publish == "all" or finding.outcome is Outcome.FAIL
+        sent = sent or (entry.published is not None and entry.published[3])
+        entry.published = [*said, sent]
+        self.moved = True
+        return [*([Publish(verdict, offset)] if sent else []), *self._violation(entry, verdict, offset)]
+
+    def _violation(self, entry: Entry, verdict: Verdict, offset: int | None) -> list[Publish]:
+        """The first fail of a check that somebody wants to hear of, and the record that takes it back."""
+        failed = verdict.outcome is Outcome.FAIL
+        if entry.check.notify == "none" or entry.violation not in (("none",) if failed else ("told",)):
+            return []
+        entry.violation = "told" if failed else "resolved"
+        record = Violation(id=identify(verdict.id, "violation"), resolved=not failed, verdict=verdict)
+        return [Publish(record, offset)]
+
+    def _concluded(self, entry: Entry, at: Standpoint) -> Finding:
+        if self.agent_unknown:
+            text = "no event named the agent, and the suite selects by it"
+            return Finding(Outcome.NOT_GRADED, Reason.AGENT_UNKNOWN, text, sound=True)
+        if entry.check.when is not None and not self._applies(entry, at):
+            return _not_applied(entry.check.when, at)
+        return self._weighed(entry, at)
+
+    def _weighed(self, entry: Entry, at: Standpoint) -> Finding:
+        """What the grader found, after asking whether what is missing could change it."""
+        if entry.raised is not None:
+            return Finding(Outcome.ERROR, Reason.GRADER_RAISED, entry.raised, sound=True)
+        if entry.gave_up and not entry.grader.settled:
+            text = f"the checks of this run would have to remember more than {STATE_BYTES // 1024} kB"
+            return Finding(Outcome.NOT_GRADED, Reason.STATE_LIMIT, text, sound=True)
+        facts = at.facts(entry.grader)
+        turn = entry.check.turn
+        if turn is not None:
+            facts = RunFacts(**{**vars(facts), "output": None, "tail_unknown": facts.tail_unknown and not entry.over})
+        try:
+            finding = entry.grader.finding(facts)
+        except Exception as error:  # noqa: BLE001  (as in `take`)
+            entry.raised = f"{type(error).__name__}: {error}"
+            return Finding(Outcome.ERROR, Reason.GRADER_RAISED, entry.raised, sound=True)
+        if turn is not None and not entry.in_turn and finding.outcome is Outcome.PASS:
+            finding = Finding(Outcome.FAIL, Reason.TURN_MISSING, f"turn {turn} has no events", cut=finding.cut)
+        return _weigh(finding, entry.check.needs, facts, self.suite.missing_input)
+
+    def _applies(self, entry: Entry, at: Standpoint) -> bool:
+        when = entry.check.when
+        assert when is not None
+        if (when.called is not None and not entry.called) or (when.said is not None and not entry.said):
+            return False
+        if when.status and at.ordered.status not in when.status:
+            return False
+        if when.labels and not _labels_fit(when, at):
+            return False
+        return when.check is None or self._outcome_of(when.check) in when.outcome
+
+    def _outcome_of(self, name: str) -> str | None:
+        entry = next((entry for entry in self.entries if entry.check.name == name), None)
+        return None if entry is None or entry.published is None else str(entry.published[0])
+
+    def _verdict(
+        self, entry: Entry, finding: Finding, at: Standpoint, state: State, revision: int, decided: Decided | None
+    ) -> Verdict:
+        check = entry.check
+        version = _version(entry)
+        evidence, points = self._shown(finding)
+        return Verdict(
+            id=identify(
+                at.run_id, at.opened_at, at.first_event_id, check.turn, self.suite.name, check.name, version, revision
+            ),
+            run_id=at.run_id,
+            opened_at=at.opened_at,
+            turn=check.turn,
+            suite=self.suite.name,
+            suite_version=self.version,
+            check=check.name,
+            check_version=version,
+            grader=entry.grader.was if isinstance(entry.grader, Gone) else check.grader.name,
+            severity=check.severity,
+            notify=check.notify,
+            owner=self.suite.owner,
+            state=state,
+            revision=revision,
+            outcome=finding.outcome,
+            reason=finding.reason,
+            score=_score(finding.outcome),
+            evidence=evidence,
+            points=points,
+            decided_by=None if decided is None else Decider(decided[0], decided[2], decided[1]),
+            flags=self._flags(at),
+            **_identity(at.identity),
+        )
+
+    def _shown(self, finding: Finding) -> tuple[str, tuple[Point, ...]]:
+        if self.suite.evidence == "none":
+            return "", tuple(Point(p.event_id, p.seq, p.path) for p in finding.points)
+        hide = masked if self.suite.evidence == "excerpts" else _as_is
+        evidence = hide(finding.evidence)
+        if len(evidence) > EVIDENCE:
+            evidence = f"{evidence[:EVIDENCE]}… ({len(evidence)} characters)"
+        points = tuple(
+            Point(p.event_id, p.seq, p.path, hide(p.excerpt)) if p.excerpt else p for p in finding.points[:3]
+        )
+        return evidence, points
+
+
+class See:
+    """Asks the session for its standpoint, at most once an event: most events need none."""
+
+    __slots__ = ("_at", "_make")
+
+    def __init__(self, make: Any) -> None:
+        self._make = make
+        self._at: Standpoint | None = None
+
+    def __call__(self) -> Standpoint:
+        if self._at is None:
+            self._at = self._make()
+        return self._at
+
+
+def decided_by(event: Event, offset: int) -> Decided:
+    """An event as the one that decided."""
+    return (event.id, event.seq, stamp(event.ts), offset)
+
+
+def _readers(suite: Suite, entries: list[Entry]) -> dict[type[Event], tuple[Entry, ...]]:
+    if len(entries) == len(suite.checks) and all(e.check is c for e, c in zip(entries, suite.checks, strict=True)):
+        return {kind: tuple(entries[n] for n in places) for kind, places in suite.readers.items()}
+    kinds = {kind for entry in entries for kind in entry.check.wants}
+    return {kind: tuple(e for e in entries if kind in e.check.wants) for kind in kinds}
+
+
+def _gone(suite: Suite, value: Sequence[Any], kind: Any) -> Entry:
+    name, version = value[0], value[1]
+    edited = next((check for check in suite.checks if check.name == name), None)
+    grader, severity = kind or ((edited.grader.name, edited.severity) if edited else ("", "critical"))
+    entry = Entry(Check(name, Gone(was=grader), severity), Gone(was=grader))
+    entry.check.__dict__["version"] = version
+    entry.restore(value)
+    entry.settled = True
+    return entry
+
+
+def _version(entry: Entry) -> str:
+    return entry.check.version
+
+
+def _weigh(finding: Finding, needs: frozenset[str], facts: RunFacts, missing_input: str) -> Finding:
+    """Unknown is never shown as pass or fail: what a missing input could change is not graded (design 6)."""
+    if finding.sound or finding.outcome in (Outcome.ERROR, Outcome.NOT_GRADED):
+        return finding
+    told = finding.evidence
+    if facts.lost or facts.tail_unknown:
+        return Finding(Outcome.NOT_GRADED, Reason.INCOMPLETE, f"events are missing; so far: {told}", finding.points)
+    if "tools" in needs and not facts.tools_known:
+        return Finding(Outcome.NOT_GRADED, Reason.RECORD_UNKNOWN, f"no tool-call record is known; so far: {told}")
+    if missing_input == "not_graded" and _lacks_content(needs, facts):
+        return Finding(Outcome.NOT_GRADED, Reason.CONTENT_MISSING, f"content was not sent; so far: {told}")
+    if finding.cut:
+        return Finding(Outcome.NOT_GRADED, Reason.TRUNCATED, f"a text was cut; so far: {told}", finding.points)
+    return finding
+
+
+def _lacks_content(needs: frozenset[str], facts: RunFacts) -> bool:
+    return ("messages" in needs and not facts.messages_known) or ("results" in needs and not facts.results_known)
+
+
+def _labels_fit(when: When, at: Standpoint) -> bool:
+    labels = at.identity.labels or {}
+    return all(labels.get(name) == value for name, value in when.labels.items())
+
+
+def _not_applied(when: When, at: Standpoint) -> Finding:
+    facts = at.ordered
+    told = "the condition did not come true: " + ", ".join(f"{name} {value}" for name, value in _told(when))
+    if when.labels and not _labels_fit(when, at):
+        return Finding(Outcome.SKIPPED, Reason.NOT_APPLICABLE, told, sound=True)
+    if facts.lost or facts.tail_unknown:
+        return Finding(Outcome.NOT_GRADED, Reason.INCOMPLETE, f"events are missing; so far {told}")
+    if when.called is not None and not facts.tools_known:
+        return Finding(Outcome.NOT_GRADED, Reason.RECORD_UNKNOWN, f"no tool-call record is known; so far {told}")
+    if when.said is not None and not facts.messages_known:
+        return Finding(Outcome.NOT_GRADED, Reason.CONTENT_MISSING, f"content was not sent; so far {told}")
+    return Finding(Outcome.SKIPPED, Reason.NOT_APPLICABLE, told, sound=True)
+
+
+def _told(when: When) -> Iterator[tuple[str, str]]:
+    for name, value in when.clauses.items():
+        if isinstance(value, dict):
+            yield name, ", ".join(f"{key}: {item}" for key, item in value.items())
+        else:
+            yield name, ", ".join(value) if isinstance(value, tuple | list) else str(value)
+
+
+def _says(seen: Seen, text: str) -> bool:
+    return type(seen.event) is Message and seen.is_assistant and text.casefold() in seen.text.casefold()
+
+
+def _score(outcome: Outcome) -> float | None:
+    return 1.0 if outcome is Outcome.PASS else 0.0 if outcome is Outcome.FAIL else None
+
+
+def _as_is(text: str) -> str:
+    return text
+
+
+def _identity(identity: Identity) -> dict[str, Any]:
+    return {name: getattr(identity, name) for name in identity.__struct_fields__}

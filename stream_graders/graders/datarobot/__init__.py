@@ -1,0 +1,1 @@
+"""Graders of the DataRobot benchmarks: what the final reply gives away."""

@@ -1,0 +1,204 @@
+"""What a grader is, and what it is shown.
+
+A grader reads one run event by event. Its settings are the fields of its dataclass; its state are the fields that
+``init=False`` keeps out of the constructor, all JSON values. It never asks the time, the world or another grader.
+"""
+
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, ClassVar, Self
+
+from .events import UNSENT, Event, Message, ToolResult, compact, text_of
+from .verdicts import Finding, Point
+
+EXCERPT = 120
+"""Characters of a text that evidence may quote."""
+
+
+class Seen:
+    """An event in its place in the run, with what several graders want of it worked out once.
+
+    ``position`` counts the run's applied events from 0. ``gap`` is true if an event before this one may be missing.
+    """
+
+    __slots__ = ("_lower", "_text", "call", "event", "gap", "late", "position", "tool", "truncated", "turn")
+
+    def __init__(self, event: Event, position: int, turn: int, gap: bool = False, late: bool = False) -> None:
+        self.event = event
+        self.position = position
+        self.turn = turn
+        self.gap = gap
+        self.late = late
+        """It fills a gap that was given up; its position is that of the event after the gap."""
+        self.truncated = "truncated" in event.flags if event.flags else False
+        self.tool: str | None = None
+        """The tool of a call or result; a result without a name takes that of its call."""
+        self.call: int | None = None
+        """Of a result: the position of its call, where that is known."""
+        self._text: str | None = None
+        self._lower: str | None = None
+
+    @property
+    def text(self) -> str:
+        """A message's text, or a tool result's searched text ("" if it returned nothing)."""
+        if self._text is None:
+            event = self.event
+            if type(event) is Message:
+                self._text = text_of(event.content)
+            elif type(event) is ToolResult:
+                self._text = result_text(event)
+            else:
+                self._text = ""
+        return self._text
+
+    @property
+    def lower(self) -> str:
+        """The text in lower case, as the source families compare."""
+        if self._lower is None:
+            self._lower = self.text.lower()
+        return self._lower
+
+    @property
+    def is_assistant(self) -> bool:
+        """Is this a message of the assistant?"""
+        return type(self.event) is Message and self.event.role == "assistant"
+
+    def point(self, path: str | None = None, excerpt: str | None = None) -> Point:
+        """This event as evidence."""
+        return Point(self.event.id, self.event.seq, path, excerpt)
+
+
+def result_text(event: ToolResult) -> str:
+    """The text of a tool result that patterns search: as sent where there is one, else compact JSON; null is none."""
+    if event.result_raw is not None:
+        return event.result_raw
+    result = event.result
+    if isinstance(result, str):
+        return result
+    return "" if result is None or result is UNSENT else compact(result)
+
+
+@dataclass
+class RunFacts:
+    """What holds of the whole run (or turn) so far, beside its events."""
+
+    tools_known: bool = False
+    """The run reports its tool calls: none seen means none made."""
+    messages_known: bool = True
+    results_known: bool = True
+    lost: bool = False
+    """An event is missing, or may be."""
+    tail_unknown: bool = False
+    """The run ended by silence: its last events may be missing."""
+    last_gap: int = -1
+    """The position before which the latest known gap lies; -1 without one."""
+    ended: bool = False
+    status: str | None = None
+    output: str | None = None
+    """The text of ``run.end.output``, where it has any."""
+    truncated_output: bool = False
+
+
+@dataclass
+class Grader:
+    """One question about a run, asked event by event.
+
+    A subclass is a dataclass in a module of a family; its settings are checked from the types of its fields. ``update``
+    takes one event; `finding` says what holds now. A grader that no event can change any more sets ``settled``.
+    """
+
+    name: ClassVar[str]
+    """Family and module, ``vally.transcript_contains``: the YAML name, the manual page and the metric label."""
+    version: ClassVar[int] = 1
+    """Raised when a verdict of this grader comes to mean something else."""
+    order_free: ClassVar[bool] = False
+    """True if the order of events does not matter: such a grader takes late ones."""
+    grows: ClassVar[bool] = False
+    """True if the state grows with the run; `size` is then asked after each event."""
+
+    assumes: ClassVar[str | None] = None
+    """What makes a run fail that has nothing to do with the question: "a run in which …". Such a check wants `when`."""
+
+    settled: bool = field(default=False, init=False)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        package, _, module = cls.__module__.rpartition(".")
+        cls.name = f"{package.rpartition('.')[2]}.{module}"
+
+    def wants(self) -> tuple[type[Event], ...]:
+        """The event types that ``update`` is to be called with."""
+        raise NotImplementedError
+
+    def needs(self) -> frozenset[str]:
+        """Records without which an unsound finding is no finding: ``messages``, ``tools``, ``results``."""
+        return frozenset()
+
+    def update(self, seen: Seen) -> None:
+        """Take one event of a type that it wants."""
+        raise NotImplementedError
+
+    def finding(self, run: RunFacts) -> Finding:
+        """What holds now, read as if the run ended here. Changes nothing."""
+        raise NotImplementedError
+
+    def size(self) -> int:
+        """Bytes of state, about; asked only of a grader that ``grows``."""
+        return 0
+
+    def problems(self) -> list[tuple[str, str]]:
+        """Settings that cannot work, as (setting, what is wrong and what to do); asked when a suite is loaded."""
+        return []
+
+    def warnings(self) -> list[tuple[str, str]]:
+        """Settings that will work as written, but hardly as meant; asked when a suite is loaded."""
+        return []
+
+    def settings(self) -> dict[str, Any]:
+        """The settings, as they stand in a suite file."""
+        return {f.name: getattr(self, f.name) for f in setting_fields(type(self))}
+
+    def fresh(self) -> Self:
+        """A grader with these settings that has seen nothing. Ask it of one that has seen nothing itself."""
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        for f in state_fields(type(self)):
+            if callable(f.default_factory):
+                setattr(new, f.name, f.default_factory())
+        return new
+
+    def snapshot(self) -> list[Any]:
+        """The state as JSON values. Not a copy: encode it before the next ``update``."""
+        return [getattr(self, f.name) for f in state_fields(type(self))]
+
+    def restore(self, values: list[Any]) -> None:
+        """Take over a state that `snapshot` gave."""
+        for f, value in zip(state_fields(type(self)), values, strict=True):
+            setattr(self, f.name, value)
+
+
+_STATE_FIELDS: dict[type[Grader], tuple[Field[Any], ...]] = {}
+
+
+def state_fields(kind: type[Grader]) -> tuple[Field[Any], ...]:
+    """The fields of a grader that are state, in a fixed order."""
+    known = _STATE_FIELDS.get(kind)
+    if known is None:
+        known = _STATE_FIELDS[kind] = tuple(f for f in fields(kind) if not f.init)
+    return known
+
+
+def setting_fields(kind: type[Grader]) -> tuple[Field[Any], ...]:
+    """The fields of a grader that are settings."""
+    return tuple(f for f in fields(kind) if f.init)
+
+
+def shown(value: str) -> str:
+    """A value, tool or pattern as evidence shows it: a JSON string."""
+    return compact(value)
+
+
+def excerpt(text: str, start: int, end: int) -> str:
+    """What stands around ``text[start:end]``, cut to `EXCERPT` characters with marks where it was cut."""
+    room = max(0, EXCERPT - (end - start)) // 2
+    left, right = max(0, start - room), min(len(text), min(end, start + EXCERPT) + room)
+    return ("…" if left else "") + text[left:right] + ("…" if right < len(text) else "")

@@ -1,0 +1,1 @@
+"""What graders share: texts, patterns, tool names, paths into results. Pure functions and small values."""

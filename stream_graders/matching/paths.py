@@ -1,0 +1,52 @@
+"""Paths into JSON values: ``order.items[0].id``."""
+
+import re
+from typing import Any
+
+from ..events import compact, from_json
+
+_STEP = re.compile(r"(?:^|\.)([^.\[\]]+)|\[(\d+)\]")
+
+
+def parse(path: str) -> list[str | int]:
+    """The steps of a path.
+
+    Raises:
+        ValueError: the text is not a path.
+
+    >>> parse("order.items[0].id")
+    ['order', 'items', 0, 'id']
+    """
+    steps: list[str | int] = []
+    at = 0
+    while at < len(path):
+        step = _STEP.match(path, at)
+        if step is None:
+            raise ValueError(f"{path!r} is not a path: write names with dots and list places as [0]")
+        steps.append(step[1] if step[1] is not None else int(step[2]))
+        at = step.end()
+    if not steps:
+        raise ValueError("the path is empty: write names with dots and list places as [0]")
+    return steps
+
+
+def scalar_at(value: Any, steps: list[str | int]) -> str | None:
+    """The text or number at a path, as text; None where there is none. Text that parses as JSON is looked into."""
+    value = _opened(value)
+    for step in steps:
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and step < len(value) else None
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    if isinstance(value, str):
+        return value
+    return compact(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _opened(value: Any) -> Any:
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return value
+    try:
+        return from_json(value)
+    except (ValueError, RecursionError):
+        return value

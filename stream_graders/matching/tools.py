@@ -1,0 +1,27 @@
+"""Which recorded tool names a configured name stands for."""
+
+from fnmatch import fnmatchcase
+
+
+def is_tool_or_member(recorded: str, configured: str) -> bool:
+    """Equal, or in the namespace of the configured name: the rule of the echo grader (R5, R6), case-sensitive.
+
+    >>> is_tool_or_member("depot.find", "depot"), is_tool_or_member("depots.find", "depot")
+    (True, False)
+    """
+    return recorded == configured or recorded.startswith(configured + ".")
+
+
+def fits(recorded: str, pattern: str) -> bool:
+    """Does a name fit a shell pattern? ``*`` stands for any characters; without one the names must be equal.
+
+    >>> fits("payments.refund", "payments.*"), fits("payments", "payments.*")
+    (True, False)
+    """
+    return recorded == pattern or ("*" in pattern and fnmatchcase(recorded, pattern.replace("[", "[[]")))
+
+
+def listed(names: list[str], limit: int = 20) -> str:
+    """Names for a sentence, the tail counted."""
+    rest = len(names) - limit
+    return ", ".join(names[:limit]) + (f", … ({rest} more)" if rest > 0 else "")

@@ -1,0 +1,624 @@
+"""One run from its first event to its last verdict.
+
+`Session.feed` takes an event and the log time and offset of its record; `Session.advance` lets deadlines pass. Both
+return effects for an edge to carry out. A session is a pure function of what it was fed: the same records give the same
+effects wherever batches are cut and whenever `advance` is called (design 2).
+
+A session is in one phase at a time:
+
+- ``new``: nothing that opens a run was released; numbers are remembered, for 30 s.
+- ``waiting``: the run is open, and no event named its agent yet.
+- ``open``: its suites are pinned and their checks read.
+- ``closed``: its verdicts are out; an event may still amend them.
+- ``ended``: only its numbers are remembered, so that a repetition is known and a continuation starts a segment.
+- ``unselected``: no suite is for it.
+- ``gone``: nothing need be remembered.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from .events import (
+    OPENERS,
+    UNSENT,
+    DeadLetter,
+    Event,
+    Message,
+    RunEnd,
+    RunPause,
+    RunStart,
+    ToolCall,
+    ToolResult,
+    event_from,
+    from_json,
+    stamp,
+    text_of,
+    to_json,
+)
+from .gradebook import Decided, Gradebook, Publish, See, Standpoint, decided_by
+from .grading import RunFacts
+from .suites import Completion, Fleet
+from .trajectory import HELD_BYTES, HELD_EVENTS, HELD_MS, Arrival, Course, Order, is_aside, is_loss
+from .verdicts import Identity, identity_from
+
+STATE_VERSION = 1
+
+
+class At(NamedTuple):
+    """Where a record stands in the journal."""
+
+    time: int
+    """Log time: the append time that the broker stamped, in milliseconds."""
+    offset: int
+    size: int = 0
+    misplaced: bool = False
+    """The partition is not the one that the run id belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bury:
+    """An effect: the event that was just fed is to be dead-lettered."""
+
+    reason: DeadLetter
+
+
+Effect = Publish | Bury
+
+
+@dataclass
+class Ledger:
+    """What became of the events: every one is in exactly one of these (design 5)."""
+
+    graded: int = 0
+    duplicates: int = 0
+    buried: int = 0
+    skipped: int = 0
+    unselected: int = 0
+    held: int = 0
+    """A level, not a count: held events leave it when they are graded."""
+    replayed: int = 0
+    """Records at or below a run's watermark; their events were counted before."""
+    opened: list[Identity] = field(default_factory=list)
+    """Runs that were selected, for whoever counts them."""
+    restarted: int = 0
+    misplaced: int = 0
+
+    def sum(self) -> int:
+        """The events accounted for."""
+        return self.graded + self.duplicates + self.buried + self.skipped + self.unselected + self.held
+
+
+class StateError(ValueError):
+    """A kept state that this program cannot read."""
+
+
+class Session:
+    """One run under the suites that select it."""
+
+    def __init__(self, fleet: Fleet, run_id: str, ledger: Ledger) -> None:
+        self.fleet = fleet
+        self.run_id = run_id
+        self.ledger = ledger
+        self.phase = "new"
+        self.now = 0
+        self.offset = -1
+        self._reset()
+
+    def _reset(self) -> None:
+        self.phase = "new"
+        self.order = Order()
+        self.course = Course()
+        self.books: list[Gradebook] = []
+        self.waiting: list[tuple[Event, int, int, int | None]] = []
+        """Released events that wait for the agent's name: event, bytes, offset, gap filled."""
+        self.identity = Identity()
+        self.started = False
+        """A `RunStart` gave the identity; before it, what the first events said."""
+        self.reports: list[str] | None = None
+        self.pins: list[str] = []
+        """Suites that an earlier segment of the run was graded by."""
+        self.since = self.now
+        """Log time at which the phase began."""
+        self.quiet_since = self.now
+        self.paused = False
+        self.opened_at = ""
+        self.first_event_id = ""
+        self.last_event_at = ""
+        self.tools_seen = False
+        self.no_messages = self.no_results = False
+        """Content of messages or results was left out by their sender."""
+        self.tail_unknown = False
+        self.unreadable = False
+        """An event of the run could not be read, or the run lies on the wrong partition."""
+        self.lost = False
+        """Unreadable, or a gap was given up."""
+        self.end: list[Any] | None = None
+        """The run's end: producer, last number, when to stop waiting for it, decided, status, output, cut."""
+        self.completion = ""
+        self.until = 0
+        """When the phase ends: ``closed``, ``ended``, ``unselected``."""
+        self.refusal = ""
+        self.flags: set[str] = set()
+
+    # -- in --------------------------------------------------------------------------------------------------------
+
+    def feed(self, event: Event, at: At) -> list[Effect]:
+        """Take one event of this run.
+
+        Deadlines at or before its log time take effect first. A record at or below the watermark changes nothing.
+        """
+        if at.offset <= self.offset:
+            self.ledger.replayed += 1
+            return []
+        now = max(at.time, self.now)
+        effects = self.advance(now)
+        if self.phase == "gone":
+            self._reset()
+        self.now, self.offset = now, at.offset
+        if self.phase == "new" and not self.order.producers and not self.order.recent:
+            self.since = now
+        held = self._held()
+        reason = self._take(event, at, effects)
+        if reason is not None:
+            self.ledger.buried += 1
+            effects.append(Bury(reason))
+        self.ledger.held += self._held() - held
+        return effects
+
+    def advance(self, now: int) -> list[Effect]:
+        """Let log time pass: each deadline at or before ``now`` takes effect, in their order."""
+        effects: list[Effect] = []
+        while (due := self.deadline()) is not None and due <= now:
+            self.now = max(self.now, due)
+            held = self._held()
+            self._expire(due, effects)
+            self.ledger.held += self._held() - held
+        return effects
+
+    def finish(self) -> list[Effect]:
+        """The input has ended: complete what is open, as `grade` does with a file."""
+        effects: list[Effect] = []
+        held = self._held()
+        released = self.order.give_up_all(self.course.applied)
+        self._note_gaps()
+        self._release(released, effects)
+        if self.phase == "waiting":
+            self._select(effects, force=True)
+        if self.phase == "open":
+            if self.end is None:
+                self.flags.add("end_implied")
+                self._complete("end_of_input", effects)
+            else:
+                self._lose_tail(effects)
+        self.ledger.held += self._held() - held
+        return effects
+
+    def deadline(self) -> int | None:
+        """The log time at which something of this run is due; None when nothing is."""
+        if self.phase in ("ended", "unselected"):
+            return self.until
+        if self.phase == "gone":
+            return None
+        due = self.order.deadline() if self.order.held else None
+        if self.phase == "new" or self.phase == "waiting":
+            return _earliest(due, self.since + HELD_MS)
+        if self.phase == "closed":
+            return _earliest(due, self.until)
+        times = self._times()
+        due = _earliest(due, self.since + times.max_age)
+        if self.end is not None and self.end[2] is not None:
+            due = _earliest(due, self.end[2])
+        if not self.paused:
+            idle = {"user": times.idle_user, "agent": times.idle_agent, "tool": times.idle_tool}[self.course.move]
+            due = _earliest(due, self.quiet_since + idle)
+        return due
+
+    # -- arrival ---------------------------------------------------------------------------------------------------
+
+    def _take(self, event: Event, at: At, effects: list[Effect]) -> DeadLetter | None:
+        if event.tenant is not None:
+            if self.identity.tenant is not None and event.tenant != self.identity.tenant:
+                return DeadLetter.TENANT_MISMATCH
+            if self.identity.tenant is None:
+                self._identify(tenant=event.tenant)
+        if self.phase == "unselected":
+            self.ledger.unselected += 1
+            self._remember_unselected()
+            return None
+        if self.phase == "ended":
+            decided = self._reopen(event)
+            if decided is not None:
+                return decided if isinstance(decided, DeadLetter) else None
+        if event.seq is None and (is_aside(event) or (self.phase == "new" and not isinstance(event, OPENERS))):
+            self.ledger.skipped += 1  # It neither opens a run nor leaves a hole.
+            if is_loss(event):
+                self._lose()
+            if self.phase == "new" and not self.order.producers:
+                self.phase = "gone"
+            return None
+        if at.misplaced and "wrong_partition" not in self.flags:
+            self.flags.add("wrong_partition")
+            self.ledger.misplaced += 1
+            self._lose()
+        restarted = self.order.restarted
+        arrival, released = self.order.take(event, at.size, self.now, self.course.applied)
+        if self.order.restarted != restarted:
+            self.flags.add("seq_restarted")
+            self.ledger.restarted += 1
+        if arrival is Arrival.DUPLICATE:
+            self.ledger.duplicates += 1
+        elif arrival is Arrival.FAR_AHEAD:
+            return DeadLetter.SEQ_FAR_AHEAD
+        self._note_gaps()
+        self._release(released, effects, at)
+        self._complete_if_ended(effects)
+        return None
+
+    def _reopen(self, event: Event) -> DeadLetter | bool | None:
+        """An event of a run that ended: None if it opens a segment, else what became of it."""
+        if self.order.is_known(event):
+            self.ledger.duplicates += 1
+            return True
+        if is_aside(event):
+            if event.seq is not None and event.seq == self.order.expected(event.producer):
+                self.order.take(event, 0, self.now, 0)
+            self.ledger.skipped += 1
+            return True
+        starts = isinstance(event, RunStart) or (isinstance(event, Message) and event.role == "user")
+        if not isinstance(event, OPENERS) or (event.seq is None and not starts):
+            return DeadLetter.LATE
+        kept = (self.order, self.identity, self.reports, self.pins)
+        self._reset()
+        self.order, self.identity, self.reports, self.pins = kept
+        self.flags.add("resumed")
+        return None
+
+    def _release(self, released: list[tuple[Event, int | None]], effects: list[Effect], at: At | None = None) -> None:
+        size = 0 if at is None else at.size
+        for event, filled in released:
+            if is_loss(event):
+                self._lose()
+                self.ledger.skipped += 1
+            elif is_aside(event):
+                self.ledger.skipped += 1
+            elif self.phase == "unselected":
+                self.ledger.unselected += 1
+            elif self.phase == "new" and not isinstance(event, OPENERS):
+                self.ledger.skipped += 1
+            elif self.phase in ("new", "waiting"):
+                self._await_agent(event, size, filled, effects)
+            else:
+                self._apply(event, self.offset, filled, effects)
+                if self.phase == "closed":
+                    self._amend(event, effects)
+        if self.order.inferred:
+            self.flags.add("order_inferred")
+
+    def _await_agent(self, event: Event, size: int, filled: int | None, effects: list[Effect]) -> None:
+        if self.phase == "new":
+            self.phase, self.since, self.quiet_since = "waiting", self.now, self.now
+        self.waiting.append((event, size, self.offset, filled))
+        self._learn(event)
+        too_much = len(self.waiting) > HELD_EVENTS or sum(item[1] for item in self.waiting) > HELD_BYTES
+        if self.identity.agent is not None or too_much:
+            self._select(effects, force=too_much)
+
+    # -- selection -------------------------------------------------------------------------------------------------
+
+    def _select(self, effects: list[Effect], *, force: bool) -> None:
+        """Pin the suites for this run; ``force`` where nobody will name the agent in time."""
+        unknown = self.identity.agent is None
+        refusals: list[str] = []
+        for suite in self.fleet:
+            refusal = suite.select.refusal(self.identity, but_agent=unknown)
+            if suite.name in self.pins or refusal is None:
+                blind = unknown and suite.select.asks_agent
+                self.books.append(Gradebook.open(suite, agent_unknown=blind))
+            else:
+                refusals.append(f"{suite.name}: {refusal}")
+        if unknown and force:
+            self.flags.add("agent_unknown")
+        waiting, self.waiting = self.waiting, []
+        if not self.books:
+            self.phase = "unselected"
+            self.refusal = "; ".join(refusals) or "no suite is loaded"
+            self.ledger.unselected += len(waiting) + self.order.held
+            self.order = Order()
+            self.until = 0
+            self._remember_unselected()
+            return
+        self.phase = "open"
+        self.ledger.opened.append(self.identity)
+        for event, _, offset, filled in waiting:
+            self._apply(event, offset, filled, effects)
+
+    def _remember_unselected(self) -> None:
+        # Moved on rarely, so that an unselected run does not cost a state write an event.
+        hour = Completion().remember
+        if self.until < self.now + hour // 2:
+            self.until = self.now + hour
+
+    def _learn(self, event: Event) -> None:
+        """Fill the identity from an event: a `RunStart` wins, else the first event that says."""
+        known = self.identity
+        if isinstance(event, RunStart) and not self.started:
+            self.started = True
+            self._identify(
+                agent=event.agent or known.agent,
+                model=event.model or known.model,
+                variant=event.variant,
+                pair_id=event.pair_id,
+                labels=event.labels or known.labels,
+            )
+            if event.reports is not None:
+                self.reports = list(event.reports)
+        elif known.agent is None and event.agent is not None:
+            self._identify(agent=event.agent)
+        if isinstance(event, Message) and event.model and self.identity.model is None:
+            self._identify(model=event.model)
+        for name in ("environment", "session_id", "root_run_id", "trace"):
+            if getattr(self.identity, name) is None and (value := getattr(event, name)) is not None:
+                self._identify(**{name: value})
+
+    def _identify(self, **known: Any) -> None:
+        fields = {name: getattr(self.identity, name) for name in Identity.__struct_fields__}
+        self.identity = Identity(**{**fields, **known})
+
+    # -- the run's course ------------------------------------------------------------------------------------------
+
+    def _apply(self, event: Event, offset: int, filled: int | None, effects: list[Effect]) -> None:
+        if not self.opened_at:
+            self.opened_at, self.first_event_id = stamp(event.ts), event.id
+            self._learn(event)
+        elif not self.started or self.identity.agent is None:
+            self._learn(event)
+        seen = self.course.read(event, filled)
+        self.ledger.graded += 1
+        if seen.late:
+            self.flags.add("late")
+        else:
+            self.quiet_since = self.now
+            self.paused = isinstance(event, RunPause)
+            self.last_event_at = stamp(event.ts)
+        self._note(event, offset)
+        see = See(self._standpoint)
+        for book in self.books:
+            effects += book.take(seen, offset, see)
+
+    def _note(self, event: Event, offset: int) -> None:
+        kind = type(event)
+        if kind is ToolCall:
+            self.tools_seen = True
+        elif kind is ToolResult:
+            self.tools_seen = True
+            if event.result is UNSENT and event.result_raw is None:  # type: ignore[attr-defined]  # kind says so
+                self.no_results = True
+                self.flags.add("content_missing")
+        elif kind is Message:
+            if event.content is UNSENT:  # type: ignore[attr-defined]  # kind says so
+                self.no_messages = True
+                self.flags.add("content_missing")
+        elif isinstance(event, RunEnd):
+            self._note_end(event, offset)
+        if event.flags and "content_missing" in event.flags:
+            self.no_messages = self.no_messages or kind is not ToolResult
+            self.no_results = self.no_results or kind is not Message
+
+    def _note_end(self, event: RunEnd, offset: int) -> None:
+        output = text_of(event.output) or None
+        cut = "truncated" in event.flags
+        short = event.seq is not None and event.last_seq is not None
+        short = short and self.order.expected(event.producer) <= (event.last_seq or 0)
+        until = self.now + HELD_MS if short else None
+        last = event.last_seq if short else None
+        self.end = [event.producer, last, until, decided_by(event, offset), event.status, output, cut]
+        if event.implied:
+            self.flags.add("end_implied")
+
+    def _lose(self) -> None:
+        """An event of the run is missing for good."""
+        self.unreadable = self.lost = True
+        self.course.last_gap = self.course.applied
+        self.flags.add("incomplete")
+
+    def _note_gaps(self) -> None:
+        if self.order.missing or self.order.broken:
+            places = [position for _, _, _, position in self.order.missing]
+            self.course.last_gap = max([self.course.last_gap, *places])
+            self.flags.add("incomplete")
+            self.lost = True
+
+    # -- completion ------------------------------------------------------------------------------------------------
+
+    def _complete_if_ended(self, effects: list[Effect]) -> None:
+        if self.end is None or self.phase != "open" or self.order.held:
+            return
+        producer, last, _, _, _, _, _ = self.end
+        if last is None or self.order.expected(producer) > last:
+            self._complete("run_end", effects)
+
+    def _lose_tail(self, effects: list[Effect]) -> None:
+        assert self.end is not None
+        producer, last = self.end[0], self.end[1]
+        if last is not None:
+            self.order.lose(producer, last, self.course.applied)
+            self._note_gaps()
+        self._complete("run_end", effects)
+
+    def _complete(self, reason: str, effects: list[Effect]) -> None:
+        self.completion = reason
+        if self.course.calls:
+            self.flags.add("call_unpaired")
+        ending: Decided | None = None if self.end is None else _decided(self.end[3])
+        at = self._standpoint()
+        for book in self.books:
+            effects += book.conclude(at, ending)
+            effects.append(book.run_verdict(at, self._figures()))
+        self.phase, self.since = "closed", self.now
+        self.until = self.now + self._times().amend_window
+
+    def _amend(self, event: Event, effects: list[Effect]) -> None:
+        if self.end is not None and self.tail_unknown:
+            self.tail_unknown = False
+            self.completion = "run_end"
+            if not self.lost:
+                self.flags.discard("incomplete")
+        at = self._standpoint()
+        for book in self.books:
+            effects += book.conclude(at, decided_by(event, self.offset))
+            if book.moved:
+                effects.append(book.run_verdict(at, self._figures()))
+
+    def _expire(self, due: int, effects: list[Effect]) -> None:
+        if self.phase in ("ended", "unselected"):
+            self.phase = "gone"
+        elif self.order.deadline() == due:
+            released = self.order.expire(due, self.course.applied)
+            self._note_gaps()
+            self._release(released, effects)
+            self._complete_if_ended(effects)
+        elif self.phase == "new":
+            self.phase = "gone"  # Numbers without a run: nothing opened it in time.
+        elif self.phase == "waiting":
+            self._select(effects, force=True)
+            self._complete_if_ended(effects)
+        elif self.phase == "closed":
+            self.phase, self.until = "ended", self.now + self._times().remember
+            self.pins = [book.suite.name for book in self.books]
+            self.books, self.flags = [], set()
+        elif self.end is not None and self.end[2] == due:
+            self._lose_tail(effects)
+        elif self.since + self._times().max_age == due:
+            self._end_without_end("max_age", effects)
+        else:
+            self._end_without_end("silence", effects)
+
+    def _end_without_end(self, reason: str, effects: list[Effect]) -> None:
+        if reason == "silence" and self.reports is not None and "end" not in self.reports:
+            self.flags.add("end_implied")
+        else:
+            self.tail_unknown = True
+            self.flags.add("incomplete")
+        self._complete(reason, effects)
+
+    # -- kept ------------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """The state as JSON: versioned, its watermark and deadline first."""
+        head: list[Any] = [STATE_VERSION, self.offset, self.deadline(), self.phase, self.now]
+        if self.phase == "unselected":
+            return to_json([*head, self.until, self.refusal, self.identity.tenant])
+        if self.phase == "ended":
+            return to_json([*head, self.until, self.order.marks(), self.identity, self.reports, self.pins])
+        return to_json(
+            [
+                *head,
+                self.order.snapshot(),
+                self.course.snapshot(),
+                [book.snapshot() for book in self.books],
+                self.waiting,
+                self.identity,
+                sorted(self.flags),
+                *(getattr(self, name) for name in _PLAIN),
+            ]
+        )
+
+    @classmethod
+    def resume(cls, fleet: Fleet, run_id: str, data: bytes, ledger: Ledger) -> "Session":
+        """The session that gave this snapshot, under the suites that are loaded now.
+
+        Raises:
+            StateError: a newer version of the program wrote it.
+        """
+        values = from_json(data)
+        if values[0] > STATE_VERSION:
+            message = f"the state of run {run_id} has version {values[0]}, this program reads up to {STATE_VERSION}"
+            raise StateError(f"{message}: run the version that wrote it, or a later one")
+        session = cls(fleet, run_id, ledger)
+        _, session.offset, _, session.phase, session.now, *rest = values
+        if session.phase == "unselected":
+            session.until, session.refusal, tenant = rest
+            session._identify(tenant=tenant)
+        elif session.phase == "ended":
+            session.until, marks, identity, session.reports, session.pins = rest
+            session.order, session.identity = Order.from_marks(marks), identity_from(identity)
+        else:
+            order, course, books, waiting, identity, flags, *plain = rest
+            session.order, session.course = Order.resume(order), Course.resume(course)
+            session.books = [Gradebook.resume(value, fleet.by_name.get(value[0])) for value in books]
+            session.waiting = [(event_from(value), size, offset, filled) for value, size, offset, filled in waiting]
+            session.identity, session.flags = identity_from(identity), set(flags)
+            for name, value in zip(_PLAIN, plain, strict=True):
+                setattr(session, name, value)
+        return session
+
+    # -- facts -----------------------------------------------------------------------------------------------------
+
+    def _times(self) -> Completion:
+        times = Completion() if not self.books else self.books[0].suite.completion
+        for book in self.books[1:]:
+            times = times.longest(book.suite.completion)
+        return times
+
+    def _held(self) -> int:
+        return self.order.held + len(self.waiting)
+
+    def _standpoint(self) -> Standpoint:
+        flags = tuple(sorted(self.flags | self.course.flags))
+        ordered = self._facts(lost=self.lost, last_gap=self.course.last_gap)
+        # A gap that late events filled is none to graders that do not mind order.
+        places = [position for _, _, _, position in self.order.missing]
+        broken = bool(places) or self.unreadable or self.order.broken
+        free = self._facts(lost=broken, last_gap=self.course.last_gap if self.unreadable else max(places, default=-1))
+        return Standpoint(self.run_id, self.opened_at, self.first_event_id, self.identity, flags, free, ordered)
+
+    def _facts(self, *, lost: bool, last_gap: int) -> RunFacts:
+        reports = self.reports
+        end = self.end
+        return RunFacts(
+            tools_known=self.tools_seen or (reports is not None and "tools" in reports),
+            messages_known=not self.no_messages and (reports is None or "messages" in reports),
+            results_known=not self.no_results and (reports is None or "results" in reports),
+            lost=lost,
+            tail_unknown=self.tail_unknown,
+            last_gap=last_gap,
+            ended=end is not None,
+            status=None if end is None else end[4],
+            output=None if end is None else end[5],
+            truncated_output=end is not None and end[6],
+        )
+
+    def _figures(self) -> dict[str, Any]:
+        return {
+            "completion": self.completion,
+            "status": None if self.end is None else self.end[4],
+            "first_event_at": self.opened_at,
+            "last_event_at": self.last_event_at,
+            "events": self.course.applied,
+            "turns": self.course.turn + 1,
+        }
+
+
+_PLAIN = (
+    "started", "reports", "pins", "since", "quiet_since", "paused", "opened_at", "first_event_id", "last_event_at",
+    "tools_seen", "no_messages", "no_results", "tail_unknown", "unreadable", "lost", "end", "completion", "until",
+)  # fmt: skip
+
+
+def watermark(data: bytes) -> int:
+    """The journal offset up to which a kept state has read, without reading the rest."""
+    return int(data[data.index(b",") + 1 : data.index(b",", data.index(b",") + 1)])
+
+
+def kept_deadline(data: bytes) -> int | None:
+    """The deadline of a kept state, without reading the rest."""
+    due = data.split(b",", 3)[2]
+    return None if due == b"null" else int(due)
+
+
+def _earliest(one: int | None, other: int) -> int:
+    return other if one is None else min(one, other)
+
+
+def _decided(values: Any) -> Decided:
+    return (values[0], values[1], values[2], values[3])

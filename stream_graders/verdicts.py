@@ -1,0 +1,245 @@
+"""What is said of a run: outcomes, their reasons, and the records that carry them."""
+
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from .events import Agent, Trace
+
+SCHEMA: Literal["stream_graders.verdict/1"] = "stream_graders.verdict/1"
+RUN_SCHEMA: Literal["stream_graders.run_verdict/1"] = "stream_graders.run_verdict/1"
+VIOLATION_SCHEMA: Literal["stream_graders.violation/1"] = "stream_graders.violation/1"
+
+Severity = Literal["critical", "minor", "info"]
+Notify = Literal["none", "ticket", "page"]
+State = Literal["early", "final", "amended"]
+
+
+class Outcome(StrEnum):
+    """How a check ends. Rates are pass / (pass + fail), everywhere."""
+
+    PASS = "pass"  # noqa: S105  (an outcome, no password)
+    FAIL = "fail"
+    SKIPPED = "skipped"
+    """The check does not apply to this run."""
+    ERROR = "error"
+    """It should have been graded and could not be."""
+    NOT_GRADED = "not_graded"
+    """It cannot be decided from what is known, or was left out on purpose."""
+
+
+class Reason(StrEnum):
+    """Why a check ended as it did: the closed list. ``meaning`` is what the manual prints."""
+
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str = "") -> "Reason":
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.meaning = meaning
+        return member
+
+    # pass and fail
+    ECHOED = "echoed", "an assistant message repeats a value that a tool returned before"
+    NOT_ECHOED = "not_echoed", "values were captured and no later assistant message repeats one"
+    NOTHING_CAPTURED = "nothing_captured", "no result of the named tools holds the value looked for"
+    FOUND = "found", "the text is there"
+    NOT_FOUND = "not_found", "the text is not there"
+    NO_MESSAGES = "no_messages", "there is no assistant message to look at"
+    CALLED = "called", "the tool was called"
+    NOT_CALLED = "not_called", "the tool was not called"
+    IN_ORDER = "in_order", "the tools were called in the order asked for"
+    OUT_OF_ORDER = "out_of_order", "the tools were not called in the order asked for"
+    GROUNDED = "grounded", "the reply holds every canary value"
+    UNGROUNDED = "ungrounded", "the reply lacks a canary value"
+    PRECEDED = "preceded", "each call came after the one it needs"
+    NOT_PRECEDED = "not_preceded", "a call came without the one it needs before it"
+    INVALID_PATTERN = "invalid_pattern", "the pattern of the check is not valid"
+    REPLY_NOT_REPORTED = "reply_not_reported", "the run reported no reply"
+    TURN_MISSING = "turn_missing", "the run has no such turn"
+    # skipped
+    NOT_APPLICABLE = "not_applicable", "the condition under `when` did not come true"
+    NO_CANARY = "no_canary", "the check names no canary value"
+    NOTHING_TO_CHECK = "nothing_to_check", "what the check is about did not happen in this run"
+    NOTHING_APPLIED = "nothing_applied", "every check was skipped"
+    # error
+    GRADER_RAISED = "grader_raised", "the grader failed on this run; its other checks were graded"
+    DEGRADED = "degraded", "a check ended in an error"
+    # not graded
+    INCOMPLETE = "incomplete", "events of the run are missing, and one of them could change the outcome"
+    TRUNCATED = "truncated", "a text was cut by its sender, and the rest could change the outcome"
+    CONTENT_MISSING = "content_missing", "the content the check looks at was not sent"
+    RECORD_UNKNOWN = "record_unknown", "nothing says that the run reports its tool calls"
+    AGENT_UNKNOWN = "agent_unknown", "no event named the agent, so the suite may not be meant for this run"
+    STATE_LIMIT = "state_limit", "the check would have had to remember more than it may"
+    SUITE_CHANGED = "suite_changed", "the check was changed or removed while the run was open"
+    UNVERIFIED = "unverified", "a critical check has no verdict"
+    NO_CHECKS = "no_checks", "the suite has no check"
+    # run verdicts
+    ALL_PASSED = "all_passed", "every check that was graded passed"
+    CRITICAL_FAILED = "critical_failed", "a critical check failed"
+    CRITICAL_PASSED = "critical_passed", "no critical check failed or stayed unverified; others may have failed"
+
+
+class Point(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Where in the run the evidence lies."""
+
+    event_id: str
+    seq: int | None = None
+    path: str | None = None
+    excerpt: str | None = None
+
+
+class Decider(Struct, frozen=True, omit_defaults=True, gc=False):
+    """The event that decided a verdict."""
+
+    event_id: str
+    ts: str
+    seq: int | None = None
+
+
+class Finding(Struct, frozen=True, gc=False):
+    """What a grader makes of what it saw so far. Not yet a verdict: the session weighs it against what may be missing."""
+
+    outcome: Outcome
+    reason: Reason
+    evidence: str = ""
+    points: tuple[Point, ...] = ()
+    sound: bool = False
+    """True if no missing event could change it: it rests on what was seen."""
+    cut: bool = False
+    """True if the missing part of a truncated text could change it."""
+
+
+class Identity(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a run is known by; the same in each of its records."""
+
+    agent: Agent | None = None
+    model: str | None = None
+    environment: str | None = None
+    tenant: str | None = None
+    variant: str = "live"
+    pair_id: str | None = None
+    session_id: str | None = None
+    root_run_id: str | None = None
+    trace: Trace | None = None
+    labels: dict[str, str] | None = None
+
+
+class Verdict(Struct, frozen=True, kw_only=True, gc=False):
+    """One check on one run (or turn), ``stream_graders.verdict/1``. Equal ids have equal bytes."""
+
+    schema: Literal["stream_graders.verdict/1"] = SCHEMA
+    id: str
+    run_id: str
+    opened_at: str
+    turn: int | None = None
+    suite: str
+    suite_version: str
+    check: str
+    check_version: str
+    grader: str
+    severity: Severity
+    notify: Notify
+    owner: str | None
+    state: State
+    revision: int
+    outcome: Outcome
+    reason: Reason
+    score: float | None
+    scale: tuple[float, float] = (0, 1)
+    evidence: str
+    points: tuple[Point, ...]
+    decided_by: Decider | None
+    flags: tuple[str, ...]
+    inclusion_probability: float = 1.0
+    judge: dict[str, Any] | None = None
+    agent: Agent | None
+    model: str | None
+    environment: str | None
+    tenant: str | None
+    variant: str
+    pair_id: str | None
+    session_id: str | None
+    root_run_id: str | None
+    trace: Trace | None
+    labels: dict[str, str] | None
+
+
+class CheckOutcome(Struct, frozen=True, gc=False):
+    """A check's line in the run verdict."""
+
+    check: str
+    check_version: str
+    severity: Severity
+    outcome: Outcome
+    reason: Reason
+    score: float | None
+
+
+class RunVerdict(Struct, frozen=True, kw_only=True, gc=False):
+    """One suite on one run, ``stream_graders.run_verdict/1``: all that a consumer of one record a run needs."""
+
+    schema: Literal["stream_graders.run_verdict/1"] = RUN_SCHEMA
+    id: str
+    run_id: str
+    opened_at: str
+    suite: str
+    suite_version: str
+    owner: str | None
+    state: Literal["final", "amended"]
+    revision: int
+    outcome: Outcome
+    reason: Reason
+    score: float | None
+    policy: str
+    checks: tuple[CheckOutcome, ...]
+    counts: dict[str, int]
+    degraded: bool
+    partially_graded: bool
+    completion: str
+    status: str | None
+    flags: tuple[str, ...]
+    first_event_at: str
+    last_event_at: str
+    events: int
+    turns: int
+    agent: Agent | None
+    model: str | None
+    environment: str | None
+    tenant: str | None
+    variant: str
+    pair_id: str | None
+    session_id: str | None
+    root_run_id: str | None
+    trace: Trace | None
+    labels: dict[str, str] | None
+
+
+class Violation(Struct, frozen=True, kw_only=True, gc=False):
+    """A failed check that somebody wants to hear of, ``stream_graders.violation/1``; once a check and segment.
+
+    ``resolved`` is true in the second record, which takes the first one back after an amendment.
+    """
+
+    schema: Literal["stream_graders.violation/1"] = VIOLATION_SCHEMA
+    id: str
+    resolved: bool
+    verdict: Verdict
+
+
+def identify(*parts: str | int | None) -> str:
+    """The id of what ``parts`` name: 128 bits in hex, the same in every process and replay."""
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        text = "" if part is None else str(part)
+        digest.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def identity_from(value: Any) -> Identity:
+    """An identity from its JSON value, as a kept state holds it."""
+    return msgspec.convert(value, Identity)
