@@ -259,7 +259,7 @@ async def plan(admin: AIOKafkaAdminClient, wanted: Sequence[Wanted]) -> list[Res
     results: list[Result] = []
     for topic in wanted:
         if topic.name not in existing:
-            size = f"{topic.partitions} partitions, {topic.replication} copies"
+            size = f"partitions: {topic.partitions}, copies: {topic.replication}"
             results.append(Result(topic.name, State.MISSING, size))
             continue
         different = list(differences(topic, existing[topic.name]))
@@ -309,12 +309,12 @@ def differences(wanted: Wanted, existing: Existing) -> Iterable[str]:
     """Where an existing topic is not as wanted, one line each, with what to do about it."""
     if existing.partitions != wanted.partitions:
         yield (
-            f"it has {existing.partitions} partitions, wanted {wanted.partitions}; another count would move runs that are"
+            f"partitions are {existing.partitions}, wanted {wanted.partitions}; another count would move runs that are"
             " open, so make a new topic, or ask for the count it has"
         )
     if existing.replication != wanted.replication:
         yield (
-            f"it has {existing.replication} copies, wanted {wanted.replication};"
+            f"copies are {existing.replication}, wanted {wanted.replication};"
             " change it with kafka-reassign-partitions.sh"
         )
     # aiokafka has only the old AlterConfigs, which resets every config of the topic that the request leaves out, and

@@ -111,7 +111,7 @@ def test_what_is_there_is_left_as_it_is_and_every_difference_told(kafka: KafkaBr
 
         told = [str(result) for result in results if result.state is State.DIFFERS]
         assert [line.split(";")[0] for line in told] == [
-            "other.agent.events.v1: differs: it has 5 partitions, wanted 3",
+            "other.agent.events.v1: differs: partitions are 5, wanted 3",
             "other.agent.events.v1: differs: message.timestamp.type is CreateTime, wanted LogAppendTime",
             "other.agent.events.v1: differs: max.message.bytes is 1048588, wanted 1048576",
             "other.agent.events.v1: differs: retention.ms is 60000, wanted 604800000",

@@ -201,8 +201,8 @@ def test_every_difference_is_a_line_with_its_remedy() -> None:
     wanted = Wanted("a.v1", 12, 3, {"cleanup.policy": "compact", "segment.ms": "5"})
     lines = list(differences(wanted, Existing(6, 1, {"cleanup.policy": "delete"})))
     assert [line.split(";")[0] for line in lines] == [
-        "it has 6 partitions, wanted 12",
-        "it has 1 copies, wanted 3",
+        "partitions are 6, wanted 12",
+        "copies are 1, wanted 3",
         "cleanup.policy is delete, wanted compact",
         "segment.ms is not set, wanted 5",
     ]
