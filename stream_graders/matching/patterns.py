@@ -34,7 +34,7 @@ class Pattern:
 
     source: str
     error: str | None = field(init=False, default=None)
-    _compiled: re2.Pattern | None = field(init=False, default=None, repr=False, compare=False)
+    _compiled: "re2.Pattern | None" = field(init=False, default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         try:
