@@ -51,6 +51,58 @@ def check(
         check_files(files, as_json=json)
 
 
+Bootstrap = Annotated[
+    str, typer.Option("--bootstrap", envvar="SG_BOOTSTRAP_SERVERS", help="Kafka's addresses, host:port with commas.")
+]
+App = Annotated[
+    str, typer.Option("--app", envvar="SG_APP", help="Consumer group, and the front of the changelog's name.")
+]
+Names = Annotated[
+    list[str] | None,
+    typer.Option("--topic", help="Physical name of a topic, as agent.events.v1=NAME; may be repeated."),
+]
+
+
+@app.command()
+def worker(
+    bootstrap: Bootstrap,
+    suite: Suites,
+    app_id: App = "stream-graders",
+    slot: Annotated[
+        str,
+        typer.Option(envvar="SG_SLOT", help="Names this worker in its group, the same at each start. [default: host]"),
+    ] = "",
+    topic: Names = None,
+    metrics_port: Annotated[int, typer.Option(envvar="SG_METRICS_PORT", help="Port of /metrics; 0 for none.")] = 9808,
+    metrics_host: Annotated[
+        str, typer.Option(envvar="SG_METRICS_HOST", help="Address to serve them on.")
+    ] = "127.0.0.1",
+    accept_loss: Annotated[
+        bool, typer.Option("--accept-loss", help="Go on although records were removed ungraded; it is written down.")
+    ] = False,
+) -> None:
+    """Grade the journal's runs live. Exit codes: 0 stopped, 2 settings, 3 fault (start again), 78 data (look first)."""
+    from .worker import run_worker
+
+    with told():
+        run_worker(bootstrap, suite, app_id, slot, topic or [], metrics_port, metrics_host, accept_loss=accept_loss)
+
+
+@topics_app.command("apply")
+def topics_apply(
+    bootstrap: Bootstrap,
+    app_id: App = "stream-graders",
+    topic: Names = None,
+    partitions: Annotated[int | None, typer.Option(help="For every topic that has more than one.")] = None,
+    replication: Annotated[int | None, typer.Option(help="Copies of every topic; 1 on a single broker.")] = None,
+) -> None:
+    """Create the topics that are missing; say where the others differ. Deletes and changes nothing."""
+    from .topics import apply_topics
+
+    with told():
+        apply_topics(bootstrap, app_id, topic or [], partitions, replication)
+
+
 def main() -> None:
     """Run the command line."""
     app()

@@ -1,0 +1,50 @@
+"""``stream-graders worker``."""
+
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..config import load_fleet
+from ..settings import Settings
+from ..stream.app import Observer, run
+from .errors import UserError, leave
+
+
+def names_of(pairs: Sequence[str]) -> dict[str, str]:
+    """The map of physical topic names from ``NAME=PHYSICAL`` pairs.
+
+    Raises:
+        UserError: a pair has another form.
+    """
+    names = {}
+    for pair in pairs:
+        name, equals, physical = pair.partition("=")
+        if not (name and equals and physical):
+            raise UserError(f"--topic {pair}: write the name, =, and the physical name")
+        names[name] = physical
+    return names
+
+
+def run_worker(
+    bootstrap: str,
+    suites: list[Path],
+    app: str,
+    slot: str,
+    topics: list[str],
+    metrics_port: int,
+    metrics_host: str,
+    *,
+    accept_loss: bool,
+) -> None:
+    """Run a worker until it is told to stop, and leave with its exit code."""
+    fleet = load_fleet(suites)
+    settings = Settings(
+        bootstrap=bootstrap,
+        app=app,
+        slot=slot or socket.gethostname(),
+        names=names_of(topics),
+        metrics_port=metrics_port,
+        metrics_host=metrics_host,
+        accept_loss=accept_loss,
+    )
+    leave(run(settings, fleet, Observer()))

@@ -1,0 +1,185 @@
+"""Wires a worker into Faust and runs it until it is told to stop. The only place that builds the application."""
+
+import asyncio
+import logging
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import faust
+from aiokafka.errors import KafkaError
+from faust.types import TP
+
+from ..settings import Settings
+from ..suites import Fleet
+from . import batching, guards, start, ticks
+from .guards import WorkerExit
+from .table import StateTable
+from .topics import TopicError
+from .worker import Worker
+
+log = logging.getLogger("stream_graders.worker")
+
+REQUEST_BYTES = 8 * 1024 * 1024
+"""The producer's own limit, above every topic's."""
+BUFFERED = 256
+"""Batches that may wait: enough that a fetch never stalls, few enough to bound memory."""
+
+
+class App(faust.App):
+    """A Faust application that reads one journal in batches."""
+
+    journal: str
+    accept_loss: bool
+    journal_partitions: int
+
+    def _new_transport(self) -> Any:
+        return batching.Transport(self.conf.broker_consumer, self)
+
+    def _new_producer_transport(self) -> Any:
+        return batching.Transport(self.conf.broker_producer, self)
+
+    def owned(self) -> list[int]:
+        """The journal's partitions that this worker owns now."""
+        return sorted(tp.partition for tp in self.consumer.assignment() if tp.topic == self.journal)
+
+    async def write_down_loss(self, tp: TP, committed: int, first: int) -> None:
+        """Write down that records were removed before they were graded, where dead letters go."""
+        told = f"{tp.topic}/{tp.partition}: records {committed} to {first - 1} were removed ungraded; loss accepted"
+        log.warning(told)
+        headers = [("dlq.error.reason", b"loss_accepted"), ("dlq.error.message", told.encode())]
+        item = (None, None, headers)
+        producer: Any = self.producer
+        futures = await batching.send(producer._producer, self.dead_letters, {tp.partition: [item]})
+        for future in futures:
+            await future
+
+    dead_letters: str
+
+
+def run(settings: Settings, fleet: Fleet, observer: "Observer") -> int:
+    """Run a worker until SIGTERM or SIGINT; its exit code."""
+    _set_up_logging(observer)
+    try:
+        partitions = asyncio.run(start.partitions(settings))
+    except (start.TopicMisfitError, TopicError) as error:
+        for line in str(error).splitlines():
+            log.error(line)
+        return WorkerExit.DATA
+    except (KafkaError, OSError) as error:
+        log.error("%s: Kafka does not answer (%s); check the address and start again", settings.bootstrap, error)
+        return WorkerExit.FAULT
+    app, worker = build(settings, fleet, partitions, observer)
+    observer.watch(app, worker)
+    process = faust.Worker(app, loglevel="info", quiet=True, override_logging=False, redirect_stdouts=False)
+    process.spinner = None
+    try:
+        process.execute_from_commandline()
+    except SystemExit as left:
+        return WorkerExit.STOPPED if left.code in (0, None) else WorkerExit.FAULT
+    finally:
+        observer.close()
+
+
+def build(settings: Settings, fleet: Fleet, partitions: int, observer: "Observer") -> tuple[App, Worker]:
+    """The application and the worker in it."""
+    topics = start.physical(settings)
+    folder = Path(tempfile.gettempdir()) / "stream-graders" / f"{settings.app}-{settings.slot}"
+    folder.mkdir(parents=True, exist_ok=True)
+    app = App(
+        settings.app,
+        broker=[f"kafka://{address.strip()}" for address in settings.bootstrap.split(",")],
+        store="memory://",
+        datadir=folder,
+        Table=StateTable,
+        # Any exception ends the process: with Faust's own supervisor an agent that failed skips its batch.
+        agent_supervisor="mode.CrashingSupervisor",
+        topic_partitions=partitions,
+        topic_allow_declare=False,
+        web_enabled=False,
+        worker_redirect_stdouts=False,
+        key_serializer="raw",
+        value_serializer="raw",
+        producer_max_batch_size=batching.MAX_BATCH_BYTES,
+        producer_max_request_size=REQUEST_BYTES,
+        broker_commit_interval=0.5,
+        broker_session_timeout=settings.session_timeout,
+        broker_heartbeat_interval=1.0,
+        broker_rebalance_timeout=10.0,
+        broker_request_timeout=20.0,
+        consumer_auto_offset_reset="earliest",
+        consumer_group_instance_id=f"{settings.app}-{settings.slot}",
+        stream_buffer_maxsize=BUFFERED,
+        table_standby_replicas=0,
+    )
+    app.journal, app.dead_letters = topics["journal"], topics["dead_letters"]
+    app.accept_loss, app.journal_partitions = settings.accept_loss, partitions
+    schema = batching.BatchSchema()
+    events = app.topic(app.journal, schema=schema, partitions=partitions)
+    table: Any = app.Table(
+        start.TABLE, schema=schema, key_type=bytes, value_type=bytes, partitions=partitions, recovery_buffer_size=8
+    )
+    worker = Worker(app, table, fleet, topics, partitions)
+
+    @app.agent(events)
+    async def grade(stream: Any) -> None:
+        try:
+            await worker.run(stream, observer.observe)
+        except Exception as error:
+            log.exception("grading failed")
+            guards.end(WorkerExit.FAULT, f"{type(error).__name__}: {error}; start it again")
+
+    async def pass_time() -> None:
+        await ticks.tick(app, worker, table)
+
+    app.task(worker.stall.beat)
+    app.task(pass_time)
+
+    return app, worker
+
+
+class Observer:
+    """Hears of each batch; the one for metrics is in `stream_graders.metrics`, this one only keeps memory flat."""
+
+    def watch(self, app: App, worker: Worker) -> None:
+        """Learn whom to observe."""
+        self.app, self.worker = app, worker
+
+    def observe(self) -> None:
+        """A batch is done."""
+        self.worker.counts.published.clear()
+        self.worker.counts.ledger.opened.clear()
+
+    def unreachable(self, since: float | None) -> None:
+        """The broker cannot be reached since then (epoch seconds); None when it can."""
+
+    def close(self) -> None:
+        """The worker has stopped."""
+
+
+class _Once(logging.Filter):
+    """Lets a message of the Kafka client through once in half a minute, and notes that the broker cannot be reached."""
+
+    def __init__(self, unreachable: Callable[[float | None], None]) -> None:
+        super().__init__()
+        self._told: dict[str, float] = {}
+        self._unreachable = unreachable
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if "nable" in str(record.msg) and "connect" in str(record.msg):
+            self._unreachable(time.time())
+        key, now = f"{record.name}{record.msg}", time.monotonic()
+        if now - self._told.get(key, -60.0) < 30.0:
+            return False
+        self._told[key] = now
+        return True
+
+
+def _set_up_logging(observer: Observer) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(_Once(observer.unreachable))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    log.setLevel(logging.INFO)

@@ -1,0 +1,277 @@
+"""Grades the records of one partition: sessions in memory, states as bytes, outputs as batches.
+
+No Faust, no broker, no clock: a test hands it records and a dict. A desk belongs to one generation of the consumer
+group; the next generation starts with a new one, since another worker may have moved the runs on.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from aiokafka.partitioner import murmur2
+
+from ..events import SCHEMA, DeadLetter, Event, Tick, Unknown, to_json
+from ..gradebook import Publish
+from ..session import At, Bury, Effect, Ledger, Session, kept_deadline, watermark
+from ..suites import Fleet
+from ..verdicts import RunVerdict, Verdict, Violation
+from ..wire import Refused, decode
+
+LIVE = 20_000
+"""Sessions kept decoded; the rest are bytes."""
+ADVANCES = 2_000
+"""Runs whose deadline passed that one batch moves on: a hundred thousand may fall silent at once."""
+
+Headers = list[tuple[str, bytes]]
+Output = tuple[bytes | None, bytes | None, Headers]
+
+
+class Record(Protocol):
+    """What a desk reads of a journal record."""
+
+    key: bytes | None
+    value: bytes | None
+    offset: int
+    timestamp: int
+
+
+@dataclass
+class Outputs:
+    """What a batch of one partition wants written."""
+
+    verdicts: list[Output] = field(default_factory=list)
+    run_verdicts: list[Output] = field(default_factory=list)
+    violations: list[Output] = field(default_factory=list)
+    dead_letters: list[Output] = field(default_factory=list)
+    states: dict[bytes, bytes | None] = field(default_factory=dict)
+    removed: dict[bytes, int] = field(default_factory=dict)
+    """Of the states that are to be removed, the watermark."""
+
+
+class Counts:
+    """What a worker counted since it started."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger()
+        self.consumed = 0
+        self.events: Counter[str] = Counter()
+        self.dead: Counter[str] = Counter()
+        self.published: list[Verdict | RunVerdict | Violation] = []
+        """Records made since somebody last took them, for metrics."""
+
+    def difference(self) -> int:
+        """Events that the ledger does not account for; not 0 is a defect."""
+        return self.consumed - self.ledger.sum() - self.ledger.replayed
+
+
+class Desk:
+    """The runs of one partition in one generation."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        place: tuple[str, int, int],
+        kept: Mapping[bytes, bytes],
+        counts: Counts,
+        live: int = LIVE,
+    ) -> None:
+        """Take over a partition.
+
+        Args:
+            fleet: the loaded suites.
+            place: the journal, the partition, and how many partitions the journal has.
+            kept: the durable states of its runs; read, never written.
+            counts: where to count.
+            live: how many sessions to keep decoded.
+        """
+        self.fleet = fleet
+        self.journal, self.partition, self.partitions = place
+        self.counts = counts
+        self.clock = 0
+        """The latest log time read."""
+        self.read = -1
+        """The last offset read."""
+        self._limit = live
+        self._kept = kept
+        self._live: dict[bytes, Session] = {}
+        self._fed: dict[bytes, list[tuple[Event, At]]] = {}
+        """What each session was fed in the batch at work, to rebuild it without a record that it fails on."""
+        self._touched: set[bytes] = set()
+        self._gone: dict[bytes, int] = {}
+        """Kept states that need not be remembered, with their watermark."""
+        self._out = Outputs()
+        self._due_of = {key: due for key, data in kept.items() if (due := kept_deadline(data)) is not None}
+        self._due = [(due, key) for key, due in self._due_of.items()]
+        heapq.heapify(self._due)
+
+    # -- in ----------------------------------------------------------------------------------------------------------
+
+    def grade(self, records: Iterable[Record]) -> None:
+        """Grade records, in their order."""
+        counts = self.counts
+        for record in records:
+            counts.consumed += 1
+            self.clock = max(self.clock, record.timestamp)
+            self.read = record.offset
+            event: Event | Tick | Refused | None = decode(record.value, record.key)
+            if isinstance(event, Refused):
+                counts.ledger.buried += 1
+                self._bury(record, event.reason, event.detail)
+                if event.taken is not None:
+                    counts.ledger.skipped -= 1  # Its stand-in will be counted, and the record is by now.
+                    self._feed(record, event.taken)
+            elif isinstance(event, Event):
+                counts.events[_type(event)] += 1
+                self._feed(record, event)
+            else:
+                counts.events["tick"] += 1
+                counts.ledger.skipped += 1
+
+    def advance(self, limit: int = ADVANCES) -> None:
+        """Move on the runs whose deadline log time has passed, at most ``limit`` of them."""
+        while limit and self._due and self._due[0][0] <= self.clock:
+            due, key = heapq.heappop(self._due)
+            if self._due_of.get(key) != due:
+                continue
+            limit -= 1
+            del self._due_of[key]
+            session = self._session(key)
+            self._publish(session, session.advance(self.clock))
+            self._touched.add(key)
+
+    def deadline(self) -> int | None:
+        """The earliest log time at which something is due; None when nothing is."""
+        while self._due and self._due_of.get(self._due[0][1]) != self._due[0][0]:
+            heapq.heappop(self._due)
+        if self._gone:
+            return self.clock
+        return self._due[0][0] if self._due else None
+
+    @property
+    def runs(self) -> int:
+        """Runs that are remembered, in whatever phase."""
+        return len(self._kept)
+
+    # -- out ---------------------------------------------------------------------------------------------------------
+
+    def take(self, committed: int) -> Outputs:
+        """What the batch wants written; ``committed`` is the partition's committed offset."""
+        out, self._out = self._out, Outputs()
+        for key in self._touched:
+            session = self._live[key]
+            if session.phase != "gone":
+                out.states[key] = session.snapshot()
+                self._schedule(key, session)
+                self._gone.pop(key, None)
+            elif key in self._kept:
+                self._gone[key] = session.offset
+        self._touched, self._fed = set(), {}
+        # Only what is committed: were a state removed before, a redelivered event would open its run anew.
+        for key in [key for key, mark in self._gone.items() if committed > mark]:
+            out.states[key] = None
+            out.removed[key] = self._gone.pop(key)
+            self._live.pop(key, None)
+        while len(self._live) > self._limit:
+            del self._live[next(iter(self._live))]
+        return out
+
+    # -- one event ---------------------------------------------------------------------------------------------------
+
+    def _feed(self, record: Record, event: Event) -> None:
+        key = event.run_id.encode()
+        session = self._session(key)
+        misplaced = (murmur2(key) & 0x7FFFFFFF) % self.partitions != self.partition
+        at = At(record.timestamp, record.offset, len(record.value or b""), misplaced)
+        try:
+            effects = session.feed(event, at)
+        except Exception as error:  # noqa: BLE001  (whatever it raised, one record must not stop the stream)
+            self._bury(record, DeadLetter.SESSION_FAILED, f"{type(error).__name__} in the session")
+            session = self._rebuilt(key)
+            event = _in_place_of(event)
+            effects = session.feed(event, at)
+        self._fed.setdefault(key, []).append((event, at))
+        self._touched.add(key)
+        if effects:
+            self._publish(session, effects, record)
+
+    def _session(self, key: bytes) -> Session:
+        session = self._live.pop(key, None)
+        if session is None:
+            session = self._loaded(key, self.counts.ledger)
+        self._live[key] = session  # Last in the order of a dict: the least recently used stands first.
+        return session
+
+    def _loaded(self, key: bytes, ledger: Ledger) -> Session:
+        data = self._kept.get(key)
+        run_id = key.decode()
+        return Session(self.fleet, run_id, ledger) if data is None else Session.resume(self.fleet, run_id, data, ledger)
+
+    def _rebuilt(self, key: bytes) -> Session:
+        """The session from its stored state and what it was fed in this batch; the effects of that are out already."""
+        session = self._loaded(key, Ledger())
+        for event, at in self._fed.get(key, ()):
+            session.feed(event, at)
+        session.ledger = self.counts.ledger
+        self._live[key] = session
+        # The failed call may have counted before it failed: what is counted too much is the difference.
+        self.counts.ledger.buried += 1
+        self.counts.ledger.skipped -= 1
+        self.counts.ledger.graded += self.counts.difference() - 1
+        return session
+
+    def _schedule(self, key: bytes, session: Session) -> None:
+        due = session.deadline()
+        if due is None:
+            self._due_of.pop(key, None)
+        elif self._due_of.get(key) != due:
+            self._due_of[key] = due
+            heapq.heappush(self._due, (due, key))
+
+    def _publish(self, session: Session, effects: list[Effect], record: Record | None = None) -> None:
+        key = session.run_id.encode()
+        for effect in effects:
+            if isinstance(effect, Bury):
+                if record is not None:
+                    self._bury(record, effect.reason, effect.reason.meaning)
+                continue
+            self.counts.published.append(effect.record)
+            self._topic_of(effect).append((key, to_json(effect.record), self._headers(effect)))
+
+    def _topic_of(self, effect: Publish) -> list[Output]:
+        if isinstance(effect.record, Verdict):
+            return self._out.verdicts
+        return self._out.run_verdicts if isinstance(effect.record, RunVerdict) else self._out.violations
+
+    def _headers(self, effect: Publish) -> Headers:
+        place = "" if effect.offset is None else f"{self.journal}/{self.partition}/{effect.offset}"
+        return [("sg-schema", effect.record.schema.encode()), ("sg-at", place.encode())]
+
+    def _bury(self, record: Record, reason: DeadLetter, detail: str) -> None:
+        self.counts.dead[reason] += 1
+        headers = {
+            "dlq.original.topic": self.journal,
+            "dlq.original.partition": str(self.partition),
+            "dlq.original.offset": str(record.offset),
+            "dlq.original.timestamp": str(record.timestamp),
+            "dlq.error.reason": reason,
+            "dlq.error.message": detail[:512],
+        }
+        told = [(name, value.encode()) for name, value in headers.items()]
+        self._out.dead_letters.append((record.key, record.value, told))
+
+
+def _type(event: Event) -> str:
+    return str(type(event).__struct_config__.tag)
+
+
+def _in_place_of(event: Event) -> Unknown:
+    return Unknown(
+        schema=SCHEMA, id=event.id, run_id=event.run_id, ts=event.ts, seq=event.seq, producer=event.producer, lost=True
+    )
+
+
+def newest(one: bytes | None, other: bytes) -> bytes:
+    """Of two states of a run the one that has read further: a stalled worker may write an old one late."""
+    return other if one is None or watermark(one) <= watermark(other) else one

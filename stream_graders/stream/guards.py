@@ -1,0 +1,90 @@
+"""What ends a worker rather than let it do harm, and with which exit code.
+
+A worker that was stopped (SIGSTOP, a paused machine, swap) goes on with runs that another one owns by now; one whose
+offsets lie outside the log has lost events. Neither is an exception somebody could handle: the process ends at once, by
+`os._exit`, and its supervisor starts it again, or does not.
+"""
+
+import asyncio
+import os
+import sys
+import time
+from enum import IntEnum
+from typing import NoReturn
+
+STALL = 5.0
+"""Seconds without a beat after which nothing may be written; below the session timeout of the group."""
+PRODUCE = 60.0
+"""Seconds that a write may stay unacknowledged."""
+BEAT = 0.2
+
+
+class WorkerExit(IntEnum):
+    """What a worker's exit code says to its supervisor."""
+
+    STOPPED = 0
+    SETTINGS = 2
+    """Settings or suites cannot be used."""
+    FAULT = 3
+    """Something failed: start it again, with back-off."""
+    DATA = 78
+    """Data was lost, or a topic does not fit: do not start it again before somebody has looked."""
+
+
+def end(code: WorkerExit, told: str) -> NoReturn:
+    """End the process at once, with one line on standard error."""
+    sys.stdout.flush()
+    os.write(2, f"stream-graders worker: {told}\n".encode())
+    os._exit(code)
+
+
+class StallGuard:
+    """Knows whether this process was standing still.
+
+    A task beats every 0.2 s. Whoever runs first after a stop sees the old beat, because the monotonic clock runs on
+    while a process stands still: the task itself, or `check` before a write.
+    """
+
+    def __init__(self, limit: float = STALL) -> None:
+        self.limit = limit
+        self.last = time.monotonic()
+
+    def age(self) -> float:
+        """Seconds since the last beat."""
+        return time.monotonic() - self.last
+
+    def check(self) -> None:
+        """End the process if it was standing still."""
+        if self.age() > self.limit:
+            end(
+                WorkerExit.FAULT,
+                f"stood still for {self.age():.1f} s, so another worker may own its runs; start it again",
+            )
+
+    async def beat(self) -> None:
+        """Beat for ever."""
+        self.last = time.monotonic()
+        while True:
+            await asyncio.sleep(BEAT)
+            self.check()
+            self.last = time.monotonic()
+
+
+def lost_at_start(place: str, committed: int, first: int, last: int) -> NoReturn:
+    """The committed offset lies outside the log."""
+    if committed < first:
+        what = f"retention removed {first - committed} records that were never graded"
+    else:
+        what = "the topic was made anew, or another cluster answers"
+    command = "`stream-graders worker --accept-loss`"
+    told = (
+        f"{place}: committed {committed}, the log holds {first} to {last}: {what}; to go on from {first} run {command}"
+    )
+    end(WorkerExit.DATA, told)
+
+
+def lost_while_running(place: str, expected: int, first: int) -> NoReturn:
+    """Retention overtook a worker that lags."""
+    what = f"retention removed {first - expected} records before they were graded"
+    command = "`stream-graders worker --accept-loss`"
+    end(WorkerExit.DATA, f"{place}: expected {expected}, the log starts at {first}: {what}; to go on run {command}")

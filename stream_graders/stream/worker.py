@@ -1,0 +1,132 @@
+"""The loop: batches of records in, verdicts out, states kept, offsets acknowledged.
+
+The order is what makes a crash harmless: outputs are durable, then states, then the offsets may be committed. A worker
+that dies in between repeats verdicts, with the same ids and bytes; it loses and changes none.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aiokafka.errors import MessageSizeTooLargeError
+from faust.types import TP
+
+from ..suites import Fleet
+from . import batching, guards
+from .desk import Counts, Desk, Output, Outputs
+from .guards import WorkerExit
+from .table import GONE, StateTable
+
+RECORDS = 8_000
+BYTES = 8 * 1024 * 1024
+SECONDS = 0.5
+"""A batch ends at the first of these; no result depends on where."""
+
+
+class Worker:
+    """Grades one journal under one fleet of suites."""
+
+    def __init__(self, app: Any, table: StateTable, fleet: Fleet, topics: Mapping[str, str], partitions: int) -> None:
+        self.app = app
+        self.table = table
+        self.fleet = fleet
+        self.topics = topics
+        self.partitions = partitions
+        self.counts = Counts()
+        self.stall = guards.StallGuard()
+        self.desks: dict[int, Desk] = {}
+        self.generation = -1
+
+    async def run(self, stream: Any, observe: Callable[[], None]) -> None:
+        """Grade for ever, and call ``observe`` after each batch. An exception that leaves this loop ends the process."""
+        stream.enable_acks = False
+        async for first in stream.events():
+            generation = self.app.consumer_generation_id
+            self.begin(generation)
+            events = self._grade(stream, first)
+            partitions = {event.message.partition for event in events}
+            outputs = {partition: self.desks[partition].take(self.committed(partition)) for partition in partitions}
+            for partition, output in outputs.items():
+                for key, value in self.table.rewrites(partition).items():
+                    output.states.setdefault(key, value)
+            if await self._write(outputs, generation):
+                for event in events:
+                    event.ack()
+                observe()
+
+    def begin(self, generation: int) -> None:
+        """A generation starts with what is durable: another worker may have moved any run on."""
+        if generation != self.generation:
+            self.generation, self.desks = generation, {}
+
+    def committed(self, partition: int) -> int:
+        """The committed offset of a journal partition, 0 before the first commit."""
+        offset: int | None = self.app.consumer._committed_offset.get(TP(self.topics["journal"], partition))
+        return offset or 0
+
+    def desk(self, partition: int) -> Desk:
+        """The desk of an owned partition."""
+        desk = self.desks.get(partition)
+        if desk is None:
+            place = (self.topics["journal"], partition, self.partitions)
+            desk = self.desks[partition] = Desk(self.fleet, place, self.table.kept[partition], self.counts)
+        return desk
+
+    # -- one batch ---------------------------------------------------------------------------------------------------
+
+    def _grade(self, stream: Any, first: Any) -> list[Any]:
+        """Grade what has arrived, without an await: nothing else runs between here and the batch's end."""
+        events, event = [], first
+        records = size = 0
+        ends = time.monotonic() + SECONDS
+        while event is not None:
+            events.append(event)
+            self.desk(event.message.partition).grade(event.value)
+            records += len(event.value)
+            size += sum(len(record.value or b"") for record in event.value)
+            if records >= RECORDS or size >= BYTES or time.monotonic() >= ends:
+                break
+            event = batching.queued(self.app, stream)
+        for partition in {event.message.partition for event in events}:
+            self.desk(partition).advance()
+        return events
+
+    async def _write(self, outputs: Mapping[int, Outputs], generation: int) -> bool:
+        """Make outputs durable, then states; False if the group moved on, and another worker reads these records again."""
+        kinds = ("verdicts", "run_verdicts", "violations", "dead_letters")
+        await self._durable(
+            {self.topics[kind]: {p: getattr(output, kind) for p, output in outputs.items()} for kind in kinds}
+        )
+        if self.app.consumer_generation_id != generation:
+            return False
+        await self._durable({self.table.changelog_topic_name: {p: _states(output) for p, output in outputs.items()}})
+        if self.app.consumer_generation_id != generation:
+            return False
+        for partition, output in outputs.items():
+            self.table.put(partition, output.states)
+        return True
+
+    async def _durable(self, writes: Mapping[str, Mapping[int, list[Output]]]) -> None:
+        """Write, and wait until every record is acknowledged."""
+        futures: list[asyncio.Future[Any]] = []
+        producer = self.app.producer._producer
+        try:
+            async with asyncio.timeout(guards.PRODUCE):
+                for topic, by_partition in writes.items():
+                    self.stall.check()
+                    futures += await batching.send(producer, topic, by_partition)
+                for future in futures:
+                    await future
+        except TimeoutError:
+            guards.end(WorkerExit.FAULT, f"a write was not acknowledged within {guards.PRODUCE:.0f} s; start it again")
+        except MessageSizeTooLargeError as error:
+            told = f"a record was refused for its size ({error}): raise max.message.bytes of {', '.join(writes)}"
+            guards.end(WorkerExit.DATA, told)
+
+
+def _states(output: Outputs) -> list[Output]:
+    marks = output.removed
+    return [
+        (key, value, [(GONE, str(marks[key]).encode())] if key in marks else []) for key, value in output.states.items()
+    ]

@@ -1,0 +1,213 @@
+"""What the stories on Apache Kafka are told with: topics of a story's own, events in, a worker as a process, records out."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import GroupCoordinatorNotAvailableError
+from aiokafka.structs import ConsumerRecord
+
+from stream_graders.cli.grade import Graded, records
+from stream_graders.events import Event, from_json, to_json
+from stream_graders.gradebook import Publish
+from stream_graders.stream.start import ROLES
+from stream_graders.stream.topics import Placement, apply, load_topics, place
+from stream_graders.suites import Fleet
+from stream_graders.verdicts import RunVerdict, Verdict
+
+PATIENCE = 120.0
+"""Seconds that a condition may take before a story has failed; it takes a few."""
+HERE = Path(__file__).parent
+
+
+@dataclass
+class Stage:
+    """Topics and a consumer group that no other story uses."""
+
+    bootstrap: str
+    partitions: int = 4
+    app: str = field(default_factory=lambda: f"t{uuid.uuid4().hex[:8]}")
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The physical topic names by the names in the files."""
+        return {topic.name: f"{self.app}.{topic.name}" for topic in load_topics() if not topic.name.startswith("{app}")}
+
+    def topic(self, role: str) -> str:
+        """The physical name of the topic in this role."""
+        return self.names[ROLES[role]]
+
+    def set(self) -> "Stage":
+        """Create the topics."""
+        asyncio.run(self._create())
+        return self
+
+    async def _create(self) -> None:
+        placement = Placement(app=self.app, names=self.names, partitions=self.partitions, replication=1)
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)
+        await admin.start()
+        try:
+            await apply(admin, place(load_topics(), placement))
+        finally:
+            await admin.close()
+
+    def send(self, items: Iterable[tuple[bytes | None, bytes | None]], partition: int | None = None) -> None:
+        """Write raw records to the journal, in order."""
+        asyncio.run(self._send(items, partition))
+
+    def tell(self, events: Iterable[Event]) -> None:
+        """Write events to the journal under their run's key."""
+        self.send((event.run_id.encode(), to_json(event)) for event in events)
+
+    async def _send(self, items: Iterable[tuple[bytes | None, bytes | None]], partition: int | None) -> None:
+        producer = AIOKafkaProducer(
+            bootstrap_servers=self.bootstrap, enable_idempotence=True, linger_ms=5, max_request_size=4_000_000
+        )
+        await producer.start()
+        try:
+            journal = self.topic("journal")
+            futures = [await producer.send(journal, value, key, partition=partition) for key, value in items]
+            await asyncio.gather(*futures)
+        finally:
+            await producer.stop()
+
+    def read(self, role: str) -> list[ConsumerRecord[bytes, bytes]]:
+        """All records that the topic in this role holds now."""
+        topic = f"{self.app}-runs-changelog" if role == "changelog" else self.topic(role)
+        return asyncio.run(self._read(topic))
+
+    async def _read(self, topic: str) -> list[ConsumerRecord[bytes, bytes]]:
+        consumer = AIOKafkaConsumer(
+            topic, bootstrap_servers=self.bootstrap, enable_auto_commit=False, auto_offset_reset="earliest"
+        )
+        await consumer.start()
+        try:
+            ends = await consumer.end_offsets(list(consumer.assignment()))
+            assert len(ends) == self.partitions
+            found: list[ConsumerRecord[bytes, bytes]] = []
+            while any([await consumer.position(place) < end for place, end in ends.items()]):
+                for batch in (await consumer.getmany(timeout_ms=200)).values():
+                    found += batch
+            return found
+        finally:
+            await consumer.stop()
+
+    def committed(self) -> int:
+        """The journal records that the worker's group has committed, all partitions together."""
+        return asyncio.run(self._committed())
+
+    async def _committed(self) -> int:
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)
+        await admin.start()
+        try:
+            offsets = await admin.list_consumer_group_offsets(self.app)
+            return sum(at.offset for place, at in offsets.items() if place.topic == self.topic("journal"))
+        except GroupCoordinatorNotAvailableError:
+            return 0  # The first group of a broker: its offsets topic is being made.
+        finally:
+            await admin.close()
+
+
+class WorkerProcess:
+    """A worker in a process group of its own, so that a stopped one is not taken down with its parent's terminal."""
+
+    def __init__(self, stage: Stage, suites: Sequence[Path], slot: str = "a", *options: str) -> None:
+        self.stage = stage
+        self.log = Path(os.environ.get("TMPDIR", "/tmp")) / f"{stage.app}-{slot}.log"
+        names = [part for name, physical in stage.names.items() for part in ("--topic", f"{name}={physical}")]
+        suite = [part for path in suites for part in ("--suite", str(path))]
+        self.command = [
+            sys.executable, "-m", "stream_graders.cli.main", "worker", "--bootstrap", stage.bootstrap,
+            "--app", stage.app, "--slot", slot, *names, *suite, *(options or ("--metrics-port", "0")),
+        ]  # fmt: skip
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> "WorkerProcess":
+        """Start it, or start it again."""
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log, start_new_session=True)
+        return self
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def wait(self, timeout: float = 60.0) -> int:
+        """Wait for its end; its exit code."""
+        assert self.process is not None
+        return self.process.wait(timeout)
+
+    def kill(self) -> None:
+        """kill -9, and see it gone."""
+        self.signal(signal.SIGKILL)
+        self.wait()
+
+    def stop(self) -> int:
+        """Ask it to stop; its exit code."""
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.signal(signal.SIGCONT)
+            self.signal(signal.SIGTERM)
+            try:
+                return self.wait(30)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        return self.process.returncode
+
+    def __enter__(self) -> "WorkerProcess":
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def output(self) -> str:
+        """What it wrote."""
+        return self.log.read_text() if self.log.exists() else ""
+
+
+def until(condition: Callable[[], bool], what: str, worker: WorkerProcess | None = None) -> None:
+    """Wait for a condition; fail, with the worker's output, if it does not come true or the worker ends before."""
+    ends = time.monotonic() + PATIENCE
+    while not condition():
+        gone = worker is not None and worker.process is not None and worker.process.poll() is not None
+        if time.monotonic() > ends or gone:
+            told = "" if worker is None else worker.output()[-4000:]
+            raise AssertionError(
+                f"{what} did not happen ({'the worker ended' if gone else f'{PATIENCE:.0f} s'})\n{told}"
+            )
+
+
+def graded_offline(fleet: Fleet, files: Sequence[Path]) -> dict[str, bytes]:
+    """The final and amended verdicts and run verdicts that `grade` gives for files: bytes by id."""
+    graded = Graded(fleet)
+    return published(effect.record for effect in records(graded, files) if isinstance(effect, Publish))
+
+
+def published(found: Iterable[object]) -> dict[str, bytes]:
+    """Verdicts and run verdicts but the early ones: bytes by id."""
+    return {
+        record.id: to_json(record)
+        for record in found
+        if isinstance(record, Verdict | RunVerdict) and record.state != "early"
+    }
+
+
+def verdicts(stage: Stage) -> dict[str, bytes]:
+    """The final and amended verdicts and run verdicts in the topics: bytes by id. Equal ids must have equal bytes."""
+    told: dict[str, bytes] = {}
+    for role in ("verdicts", "run_verdicts"):
+        for record in stage.read(role):
+            assert record.value is not None
+            value = from_json(record.value)
+            assert told.setdefault(value["id"], record.value) == record.value, f"two records of id {value['id']} differ"
+    return {key: value for key, value in told.items() if from_json(value)["state"] != "early"}

@@ -1,0 +1,67 @@
+"""The recorded runs, through Apache Kafka and the worker, get the bytes that `grade` gives them."""
+
+import gzip
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stream_graders.adapters import chat_transcript
+from stream_graders.config import load_fleet
+from stream_graders.events import Event, from_json
+from tests.integration.harness import HERE, Stage, WorkerProcess, graded_offline, until, verdicts
+from tests.kafka.broker import KafkaBroker
+
+SUITE = HERE / "tau.yaml"
+
+
+def files(real_data: Path) -> list[Path]:
+    found = sorted(real_data.glob("tau_bench/*.jsonl.gz")) + sorted(real_data.glob("tau2_bench/*.jsonl.gz"))
+    assert len(found) == 13
+    return found
+
+
+def runs_of(path: Path) -> Iterator[list[Event]]:
+    with gzip.open(path, "rb") as lines:
+        for number, line in enumerate(lines):
+            yield chat_transcript.events(from_json(line), path.name.split(".")[0], number)
+
+
+def interleaved(runs: list[list[Event]], opened: int = 50, seed: int = 7) -> Iterator[Event]:
+    """The events of all runs, fifty of them under way at a time."""
+    draw = random.Random(seed)
+    waiting = list(reversed(runs))
+    live: list[Iterator[Event]] = []
+    while waiting or live:
+        while waiting and len(live) < opened:
+            live.append(iter(waiting.pop()))
+        n = draw.randrange(len(live))
+        event = next(live[n], None)
+        if event is None:
+            live[n] = live[-1]
+            live.pop()
+        else:
+            yield event
+
+
+@pytest.fixture(scope="module")
+def expected(real_data: Path) -> dict[str, bytes]:
+    return graded_offline(load_fleet([SUITE]), files(real_data))
+
+
+def test_656_runs_get_the_verdicts_that_grade_gives(
+    kafka: KafkaBroker, real_data: Path, expected: dict[str, bytes]
+) -> None:
+    runs = [run for path in files(real_data) for run in runs_of(path)]
+    assert len(runs) == 656
+    stage = Stage(kafka.bootstrap).set()
+    stage.tell(interleaved(runs))
+    with WorkerProcess(stage, [SUITE]) as worker:
+        total = sum(len(run) for run in runs)
+        until(lambda: stage.committed() == total, "the journal being read to its end", worker)
+    assert verdicts(stage) == expected
+    finals = [from_json(value) for value in expected.values() if b'"stream_graders.verdict/1"' in value]
+    assert (
+        len({(v["run_id"], v["check"]) for v in finals}) == 656 * 12 == len([v for v in finals if v["revision"] == 1])
+    )
