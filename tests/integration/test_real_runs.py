@@ -2,6 +2,8 @@
 
 import gzip
 import random
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,3 +67,48 @@ def test_656_runs_get_the_verdicts_that_grade_gives(
     assert (
         len({(v["run_id"], v["check"]) for v in finals}) == 656 * 12 == len([v for v in finals if v["revision"] == 1])
     )
+
+
+def test_killed_five_times_it_repeats_verdicts_and_changes_none(
+    kafka: KafkaBroker, real_data: Path, expected: dict[str, bytes]
+) -> None:
+    runs = [run for path in files(real_data) for run in runs_of(path)]
+    total = sum(len(run) for run in runs)
+    events = list(interleaved(runs, seed=11))
+    stage = Stage(kafka.bootstrap).set()
+    draw = random.Random(3)
+    told = 0
+    with WorkerProcess(stage, [SUITE]) as worker:
+        for cut in sorted(draw.sample(range(total // 10, total), 5)):
+            # Told in pieces and killed at once: it dies in the middle of work, wherever that is.
+            before = stage.committed()
+            stage.tell(events[told:cut])
+            told = cut
+            until(lambda before=before: stage.committed() > before, "progress", worker)  # type: ignore[misc]  # a default keeps the loop's value
+            worker.kill()
+            worker.start()
+        stage.tell(events[told:])
+        until(lambda: stage.committed() == total, "the journal being read to its end", worker)
+    assert verdicts(stage) == expected
+
+
+def test_a_worker_that_stood_still_for_15_seconds_changes_no_verdict(
+    kafka: KafkaBroker, real_data: Path, expected: dict[str, bytes]
+) -> None:
+    runs = [run for path in files(real_data) for run in runs_of(path)]
+    total = sum(len(run) for run in runs)
+    events = list(interleaved(runs, seed=13))
+    stage = Stage(kafka.bootstrap).set()
+    with WorkerProcess(stage, [SUITE], "a") as one, WorkerProcess(stage, [SUITE], "b") as two:
+        stage.tell(events[: total // 3])
+        until(lambda: stage.committed() > 0, "progress", two)
+        one.signal(signal.SIGSTOP)
+        stopped = time.monotonic()
+        stage.tell(events[total // 3 :])
+        # The other worker takes over once the group has missed the stopped one for its session timeout.
+        until(lambda: stage.committed() == total and time.monotonic() - stopped > 15, "the other worker taking over", two)
+        one.signal(signal.SIGCONT)
+        assert one.wait() == 3, "it finds out that it stood still, and ends to be started again"
+        one.start()
+        until(lambda: stage.committed() == total, "the journal being read to its end", two)
+    assert verdicts(stage) == expected
