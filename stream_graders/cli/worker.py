@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..config import load_fleet
 from ..settings import Settings
-from ..stream.app import Observer, run
+from ..stream.app import run
 from .errors import UserError, leave
 
 
@@ -47,4 +47,4 @@ def run_worker(
         metrics_host=metrics_host,
         accept_loss=accept_loss,
     )
-    leave(run(settings, fleet, Observer()))
+    leave(run(settings, fleet))

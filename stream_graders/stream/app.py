@@ -16,6 +16,7 @@ from ..settings import Settings
 from ..suites import Fleet
 from . import batching, guards, start, ticks
 from .guards import WorkerExit
+from .observer import Observer
 from .table import StateTable
 from .topics import TopicError
 from .worker import Worker
@@ -59,9 +60,9 @@ class App(faust.App):
     dead_letters: str
 
 
-def run(settings: Settings, fleet: Fleet, observer: "Observer") -> int:
+def run(settings: Settings, fleet: Fleet) -> int:
     """Run a worker until SIGTERM or SIGINT; its exit code."""
-    _set_up_logging(observer)
+    quiet = _set_up_logging()
     try:
         partitions = asyncio.run(start.partitions(settings))
     except (start.TopicMisfitError, TopicError) as error:
@@ -71,8 +72,12 @@ def run(settings: Settings, fleet: Fleet, observer: "Observer") -> int:
     except (KafkaError, OSError) as error:
         log.error("%s: Kafka does not answer (%s); check the address and start again", settings.bootstrap, error)
         return WorkerExit.FAULT
-    app, worker = build(settings, fleet, partitions, observer)
-    observer.watch(app, worker)
+    try:
+        app, observer = build(settings, fleet, partitions)
+    except OSError as error:
+        log.error("metrics port %d: %s; give another with --metrics-port", settings.metrics_port, error.strerror)
+        return WorkerExit.SETTINGS
+    quiet.unreachable = observer.unreachable
     process = faust.Worker(app, loglevel="info", quiet=True, override_logging=False, redirect_stdouts=False)
     process.spinner = None
     try:
@@ -83,8 +88,12 @@ def run(settings: Settings, fleet: Fleet, observer: "Observer") -> int:
         observer.close()
 
 
-def build(settings: Settings, fleet: Fleet, partitions: int, observer: "Observer") -> tuple[App, Worker]:
-    """The application and the worker in it."""
+def build(settings: Settings, fleet: Fleet, partitions: int) -> tuple[App, Observer]:
+    """The application, with a worker in it, and who observes that.
+
+    Raises:
+        OSError: the metrics port is taken.
+    """
     topics = start.physical(settings)
     folder = Path(tempfile.gettempdir()) / "stream-graders" / f"{settings.app}-{settings.slot}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -122,6 +131,7 @@ def build(settings: Settings, fleet: Fleet, partitions: int, observer: "Observer
         start.TABLE, schema=schema, key_type=bytes, value_type=bytes, partitions=partitions, recovery_buffer_size=8
     )
     worker = Worker(app, table, fleet, topics, partitions)
+    observer = Observer(settings, app, worker, table)
 
     @app.agent(events)
     async def grade(stream: Any) -> None:
@@ -137,39 +147,20 @@ def build(settings: Settings, fleet: Fleet, partitions: int, observer: "Observer
     app.task(worker.stall.beat)
     app.task(pass_time)
 
-    return app, worker
-
-
-class Observer:
-    """Hears of each batch; the one for metrics is in `stream_graders.metrics`, this one only keeps memory flat."""
-
-    def watch(self, app: App, worker: Worker) -> None:
-        """Learn whom to observe."""
-        self.app, self.worker = app, worker
-
-    def observe(self) -> None:
-        """A batch is done."""
-        self.worker.counts.published.clear()
-        self.worker.counts.ledger.opened.clear()
-
-    def unreachable(self, since: float | None) -> None:
-        """The broker cannot be reached since then (epoch seconds); None when it can."""
-
-    def close(self) -> None:
-        """The worker has stopped."""
+    return app, observer
 
 
 class _Once(logging.Filter):
     """Lets a message of the Kafka client through once in half a minute, and notes that the broker cannot be reached."""
 
-    def __init__(self, unreachable: Callable[[float | None], None]) -> None:
+    def __init__(self) -> None:
         super().__init__()
+        self.unreachable: Callable[[float], None] = lambda since: None
         self._told: dict[str, float] = {}
-        self._unreachable = unreachable
 
     def filter(self, record: logging.LogRecord) -> bool:
         if "nable" in str(record.msg) and "connect" in str(record.msg):
-            self._unreachable(time.time())
+            self.unreachable(time.time())
         key, now = f"{record.name}{record.msg}", time.monotonic()
         if now - self._told.get(key, -60.0) < 30.0:
             return False
@@ -177,9 +168,11 @@ class _Once(logging.Filter):
         return True
 
 
-def _set_up_logging(observer: Observer) -> None:
+def _set_up_logging() -> _Once:
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    handler.addFilter(_Once(observer.unreachable))
+    quiet = _Once()
+    handler.addFilter(quiet)
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     log.setLevel(logging.INFO)
+    return quiet

@@ -23,6 +23,8 @@ class StateTable(faust.Table[bytes, bytes]):
         """Keys whose newest state is not the last in the changelog: it is to be written again."""
         self._removed: dict[int, dict[bytes, int]] = defaultdict(dict)
         self._forgotten: set[int] = set()
+        self.size = 0
+        """Bytes of all states."""
         self.recovered = False
         """False from the start of a rebalance until every owned partition is read."""
 
@@ -37,9 +39,9 @@ class StateTable(faust.Table[bytes, bytes]):
         """Take over what is durable in the changelog."""
         kept = self.kept[partition]
         for key, value in states.items():
-            if value is None:
-                kept.pop(key, None)
-            else:
+            old = kept.pop(key, b"")
+            self.size += len(value or b"") - len(old)
+            if value is not None:
                 kept[key] = value
 
     def rewrites(self, partition: int) -> dict[bytes, bytes]:
@@ -62,6 +64,7 @@ class StateTable(faust.Table[bytes, bytes]):
 
     async def on_recovery_completed(self, active_tps: set[Any], standby_tps: set[Any]) -> None:
         """What was recovered is known again."""
+        self.size = sum(len(value) for kept in self.kept.values() for value in kept.values())
         self._forgotten -= {tp.partition for tp in active_tps if tp.topic == self.changelog_topic_name}
         self.recovered = True
 

@@ -8,7 +8,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
@@ -35,6 +35,8 @@ class Stage:
 
     bootstrap: str
     partitions: int = 4
+    message_bytes: int | None = None
+    """For the journal and the dead letters, where a story needs records larger than the files allow."""
     app: str = field(default_factory=lambda: f"t{uuid.uuid4().hex[:8]}")
 
     @property
@@ -56,7 +58,18 @@ class Stage:
         admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)
         await admin.start()
         try:
-            await apply(admin, place(load_topics(), placement))
+            wanted = place(load_topics(), placement)
+            if self.message_bytes is not None:
+                large = {self.topic("journal"): 0, self.topic("dead_letters"): 64 * 1024}
+                wanted = [
+                    replace(
+                        each, configs={**each.configs, "max.message.bytes": str(self.message_bytes + large[each.name])}
+                    )
+                    if each.name in large
+                    else each
+                    for each in wanted
+                ]
+            await apply(admin, wanted)
         finally:
             await admin.close()
 

@@ -106,7 +106,9 @@ def test_a_worker_that_stood_still_for_15_seconds_changes_no_verdict(
         stopped = time.monotonic()
         stage.tell(events[total // 3 :])
         # The other worker takes over once the group has missed the stopped one for its session timeout.
-        until(lambda: stage.committed() == total and time.monotonic() - stopped > 15, "the other worker taking over", two)
+        until(
+            lambda: stage.committed() == total and time.monotonic() - stopped > 15, "the other worker taking over", two
+        )
         one.signal(signal.SIGCONT)
         assert one.wait() == 3, "it finds out that it stood still, and ends to be started again"
         one.start()

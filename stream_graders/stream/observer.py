@@ -1,0 +1,105 @@
+"""Turns what a worker counts into metrics, batch by batch."""
+
+import time
+from collections import Counter
+from typing import Any
+
+from faust.types import TP
+
+from ..metrics import Metrics, Server
+from ..settings import Settings
+from ..verdicts import RunVerdict
+from .table import StateTable
+from .worker import Worker
+
+FATES = ("graded", "duplicates", "buried", "skipped", "unselected")
+LABELS = {"duplicates": "duplicate", "buried": "dead_lettered"}
+
+
+class Observer:
+    """Hears of each batch once it is durable."""
+
+    def __init__(self, settings: Settings, app: Any, worker: Worker, table: StateTable) -> None:
+        """Watch a worker, and serve what is seen if the settings name a port.
+
+        Raises:
+            OSError: the port is taken.
+        """
+        self.metrics = Metrics()
+        self._app, self._worker, self._table = app, worker, table
+        self._told: Counter[str] = Counter()
+        self._lagging: set[int] = set()
+        self._server = None
+        if settings.metrics_port:
+            address = (settings.metrics_host, settings.metrics_port)
+            self._server = Server(self.metrics, address, self._is_healthy, self._is_ready)
+
+    def observe(self) -> None:
+        """A batch is durable."""
+        metrics, counts = self.metrics, self._worker.counts
+        now = time.time()
+        for identity in counts.ledger.opened:
+            metrics.opened(identity, self._worker.fleet)
+        counts.ledger.opened.clear()
+        clock = max((desk.clock for desk in self._worker.desks.values()), default=0) / 1000
+        for record in counts.published:
+            metrics.published(record)
+            if isinstance(record, RunVerdict):
+                metrics.latency.labels(record.suite).observe(max(0.0, now - clock))
+        if counts.published:
+            metrics.last_verdict.set(now)
+        counts.published.clear()
+        metrics.last_event.set(clock)
+        metrics.unreachable.set(0)
+        self._count()
+        self._measure(now)
+
+    def unreachable(self, since: float) -> None:
+        """No broker answers; a later batch says that one does again."""
+        self.metrics.unreachable.set(since)
+
+    def close(self) -> None:
+        """The worker has stopped."""
+        if self._server is not None:
+            self._server.close()
+
+    def _count(self) -> None:
+        metrics, counts = self.metrics, self._worker.counts
+        ledger = counts.ledger
+        for name in FATES:
+            self._raise_to(metrics.events.labels(LABELS.get(name, name)), name, getattr(ledger, name))
+        for kind, count in counts.events.items():
+            self._raise_to(metrics.consumed.labels(kind), f"type {kind}", count)
+        for reason, count in counts.dead.items():
+            self._raise_to(metrics.dead.labels(reason), f"dead {reason}", count)
+        self._raise_to(metrics.replayed, "replayed", ledger.replayed)
+        self._raise_to(metrics.misplaced, "misplaced", ledger.misplaced)
+        self._raise_to(metrics.restarted, "restarted", ledger.restarted)
+        metrics.held.set(ledger.held)
+        metrics.difference.set(counts.difference())
+
+    def _raise_to(self, counter: Any, name: str, value: int) -> None:
+        # A stand-in that is held lowers `skipped` until it is released; a counter waits for it.
+        if value > self._told[name]:
+            counter.inc(value - self._told[name])
+            self._told[name] = value
+
+    def _measure(self, now: float) -> None:
+        metrics, owned = self.metrics, set(self._worker.desks)
+        for partition in self._lagging - owned:
+            metrics.lag.remove(str(partition))  # Left in place, another worker's partition would be counted twice.
+            metrics.lag_seconds.remove(str(partition))
+        self._lagging = owned
+        for partition, desk in self._worker.desks.items():
+            end = self._app.consumer.highwater(TP(self._worker.topics["journal"], partition))
+            lag = max(0, (end or 0) - desk.read - 1) if desk.read >= 0 else 0
+            metrics.lag.labels(str(partition)).set(lag)
+            metrics.lag_seconds.labels(str(partition)).set(max(0.0, now - desk.clock / 1000) if lag else 0)
+        metrics.state_keys.set(sum(map(len, self._table.kept.values())))
+        metrics.state_bytes.set(self._table.size)
+
+    def _is_healthy(self) -> bool:
+        return self._worker.stall.age() < self._worker.stall.limit
+
+    def _is_ready(self) -> bool:
+        return bool(self._table.recovered and not self._app.rebalancing)

@@ -1,0 +1,185 @@
+"""Every way a record can be bad, on Apache Kafka: what happens is told, the stream goes on, and nothing vanishes."""
+
+import re
+import socket
+import urllib.request
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from stream_graders.events import Custom, Event, RunOutcome, from_json, to_json
+from stream_graders.testing import Story, run
+from tests.integration.harness import Stage, WorkerProcess, until
+from tests.kafka.broker import KafkaBroker
+
+SUITE = """
+suite: shop
+select: {agent: 'agent-*'}
+completion: {idle_user: 4s, idle_agent: 4s, idle_tool: 4s, amend_window: 2s, remember: 3s}
+checks:
+  - {check: no-drop, grader: agentlasso.tool_not_called, severity: critical, settings: {tool: db.drop}}
+  - {check: polite, grader: vally.transcript_contains, severity: minor, settings: {substring: welcome}}
+"""
+
+HEAD = b'{"schema":"stream_graders.event/1","id":"x","run_id":"bad","ts":1,'
+
+
+def bad_values() -> dict[str, list[tuple[bytes | None, bytes | None]]]:
+    """Key and value of records that are no events, by the reason they are dead-lettered for."""
+    deep = b"[" * 250 + b"]" * 250
+    return {
+        "not_json": [(b"bad", b"{nope"), (b"bad", HEAD + b'"type":"tool.result","result":NaN}')],
+        "not_utf8": [(b"bad", b'"\xff"')],
+        "too_deep": [(b"bad", HEAD + b'"type":"tool.result","result":' + deep + b"}")],
+        "registry_framing": [(b"bad", b"\x00\x00\x00\x00\x07{}")],
+        "no_value": [(b"bad", None)],
+        "not_an_event": [(b"bad", b"[1]")],
+        "schema_unknown": [(b"bad", HEAD.replace(b"event/1", b"event/9") + b'"type":"message","role":"user"}')],
+        "no_run_id": [(None, b'{"schema":"stream_graders.event/1","type":"message","id":"x","ts":1,"role":"user"}')],
+        "invalid": [(b"bad", HEAD + b'"type":"message","role":7}'), (b"bad", HEAD + b'"type":"message","seq":"1"}')],
+        "key_mismatch": [(b"other", HEAD + b'"type":"message","role":"user","content":"hi"}')],
+        "oversized": [(b"big", to_json(run("big").asks("x" * 1_048_600).events[0]))],
+    }
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Metrics:
+    """What a worker's metrics page says now."""
+
+    def __init__(self, port: int) -> None:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+            self.text = page.read().decode()
+
+    def of(self, name: str, **labels: str) -> float:
+        wanted = [f'{key}="{value}"' for key, value in labels.items()]
+        rows = [row for row in self.text.splitlines() if re.match(rf"stream_graders_{name}[ {{]", row)]
+        return sum(float(row.rsplit(" ", 1)[1]) for row in rows if all(label in row for label in wanted))
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.yaml"
+    path.write_text(SUITE)
+    return path
+
+
+def test_bad_records_are_buried_with_their_reason_and_every_event_is_accounted_for(
+    kafka: KafkaBroker, suite: Path
+) -> None:
+    stage = Stage(kafka.bootstrap, message_bytes=4_000_000).set()
+    good = run("good").starts().asks("hello").says("welcome").ends()
+    bad = [item for items in bad_values().values() for item in items]
+    far = run("far", seq=20_000).asks("from the future")
+    tenants = (
+        run("tenants").starts(tenant="acme").asks("hi", tenant="other").says("welcome", seq=1).ends(seq=2, last_seq=2)
+    )
+    lonely = run("lonely").starts().adds(Custom, name="note").returns("nobody asked").says("welcome").ends()
+    label = run("good").adds(RunOutcome, name="reward", value=1.0, seq=None)
+    unknown = b'{"schema":"stream_graders.event/1","type":"agent.mood","id":"m","run_id":"moody","ts":1,"seq":0}'
+    stranger = run("stranger", agent=None).asks("hi", agent={"name": "nobody"})
+    told = [*good, *good, *far, *tenants, *lonely, *label]
+    stage.tell(told)
+    stage.send([*bad, (b"moody", unknown)])
+    stage.send([(b"stranger", to_json(event).replace(b'"agent":null', b'"agent":{"name":"x"}')) for event in stranger])
+    port = free_port()
+    total = len(told) + len(bad) + 2
+    with WorkerProcess(stage, [suite], "a", "--metrics-port", str(port)) as worker:
+        until(lambda: stage.committed() >= total, "the journal being read to its end", worker)
+        until(lambda: Metrics(port).of("events_held") == 0, "the held events being graded", worker)
+        seen = Metrics(port)
+        fates = {
+            fate: seen.of("events_total", fate=fate)
+            for fate in ("graded", "dead_lettered", "duplicate", "skipped", "unselected")
+        }
+        ticks = seen.of("events_consumed_total", type="tick")
+        assert sum(fates.values()) == total + ticks
+        assert seen.of("ledger_difference_events") == 0
+        assert fates["duplicate"] == len(good.events)
+        assert fates["unselected"] == 1
+        assert urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz").status == 200
+        assert urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz").status == 200
+        assert worker.stop() == 0
+    buried = stage.read("dead_letters")
+    reasons = Counter(dict(record.headers)["dlq.error.reason"].decode() for record in buried)
+    expected = Counter({reason: len(items) for reason, items in bad_values().items()})
+    assert reasons == expected + Counter({"seq_far_ahead": 1, "tenant_mismatch": 1})
+    assert fates["dead_lettered"] == len(buried)
+    assert {record.value for record in buried} >= {value for _, value in bad}, "a dead letter keeps its bytes"
+    runs = {
+        value["run_id"]: value for record in stage.read("run_verdicts") if (value := from_json(record.value or b""))
+    }
+    assert runs["good"]["outcome"] == "pass"
+    assert runs["tenants"]["outcome"] == "pass"
+    assert "result_unpaired" in runs["lonely"]["flags"]
+    assert "nope" not in worker.output(), "a log line repeats no content"
+
+
+def test_a_run_on_the_wrong_partition_is_graded_as_incomplete(kafka: KafkaBroker, suite: Path) -> None:
+    stage = Stage(kafka.bootstrap).set()
+    story = run("astray").starts().asks("hello").says("welcome").ends()
+    items = [(event.run_id.encode(), to_json(event)) for event in story]
+    for partition in range(2):  # On one of two partitions it is astray.
+        stage.send(items, partition=partition)
+    with WorkerProcess(stage, [suite]) as worker:
+        until(lambda: len(stage.read("run_verdicts")) == 2, "two run verdicts", worker)
+    found = [from_json(record.value or b"") for record in stage.read("run_verdicts")]
+    astray = [value for value in found if "wrong_partition" in value["flags"]]
+    assert astray
+    for value in astray:
+        outcomes = {line["check"]: (line["outcome"], line["reason"]) for line in value["checks"]}
+        assert outcomes == {"no-drop": ("not_graded", "incomplete"), "polite": ("pass", "found")}
+
+
+def test_a_run_that_falls_silent_is_completed_by_ticks_and_forgotten(kafka: KafkaBroker, suite: Path) -> None:
+    stage = Stage(kafka.bootstrap).set()
+    stage.tell(run("silent").starts().asks("hello").says("welcome"))
+    with WorkerProcess(stage, [suite]) as worker:
+        until(lambda: len(stage.read("run_verdicts")) == 1, "a run verdict without any more events", worker)
+        worker.kill()
+        worker.start()
+        until(
+            lambda: any(record.value is None for record in stage.read("changelog")), "the state being removed", worker
+        )
+    (verdict,) = [from_json(record.value or b"") for record in stage.read("run_verdicts")]
+    assert (verdict["completion"], verdict["outcome"]) == ("silence", "not_graded")
+    assert any(b'"tick"' in (record.value or b"") for record in stage.read("journal"))
+
+
+def test_an_event_after_the_window_opens_a_segment_and_after_the_tombstone_a_new_run(
+    kafka: KafkaBroker, suite: Path
+) -> None:
+    stage = Stage(kafka.bootstrap).set()
+    story = run("again").starts().asks("hello").says("welcome").ends(last_seq=3)
+    more = later(run("again", producer="p2").asks("one more thing").says("you are welcome").ends(), "b")
+    last = later(run("again", producer="p3").asks("back after days").says("welcome").ends(), "c")
+    with WorkerProcess(stage, [suite]) as worker:
+        stage.tell(story)
+        until(lambda: len(stage.read("run_verdicts")) == 1, "the first verdict", worker)
+        until(lambda: _phase(stage) == "ended", "the amend window closing", worker)
+        stage.tell(more)
+        until(lambda: len(stage.read("run_verdicts")) == 2, "the segment's verdict", worker)
+        until(
+            lambda: any(record.value is None for record in stage.read("changelog")), "the state being removed", worker
+        )
+        stage.tell(last)
+        until(lambda: len(stage.read("run_verdicts")) == 3, "the new run's verdict", worker)
+    found = [from_json(record.value or b"") for record in stage.read("run_verdicts")]
+    assert len({value["id"] for value in found}) == 3
+    assert ["resumed" in value["flags"] for value in found] == [False, True, False]
+
+
+def later(story: Story, mark: str) -> list[Event]:
+    """The story's events under ids of their own, as every event has them."""
+    return [structs.replace(event, id=f"{event.id}{mark}") for event in story]
+
+
+def _phase(stage: Stage) -> str:
+    values = [record.value for record in stage.read("changelog")]
+    return str(from_json(values[-1])[3]) if values and values[-1] is not None else ""
