@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from .events import (
     OPENERS,
     UNSENT,
+    Agent,
     DeadLetter,
     Event,
     Message,
@@ -29,19 +30,24 @@ from .events import (
     RunStart,
     ToolCall,
     ToolResult,
+    Trace,
     event_from,
     from_json,
     stamp,
-    text_of,
     to_json,
 )
 from .gradebook import Decided, Gradebook, Publish, See, Standpoint, decided_by
 from .grading import RunFacts
 from .suites import Completion, Fleet
-from .trajectory import HELD_BYTES, HELD_EVENTS, HELD_MS, Arrival, Course, Order, is_aside, is_loss
+from .trajectory import HELD_BYTES, HELD_EVENTS, HELD_MS, Arrival, Course, Order, bounded, is_aside, is_loss
 from .verdicts import Identity, identity_from
 
 STATE_VERSION = 1
+WORDS = 512
+"""Characters of a name, version or id that a run's records repeat; the rest is cut, so that every record stays small."""
+LABELS = 32
+LABEL = 256
+"""A run carries at most 32 labels, of at most 256 characters in name and in value."""
 
 
 class At(NamedTuple):
@@ -132,8 +138,10 @@ class Session:
         """An event of the run could not be read, or the run lies on the wrong partition."""
         self.lost = False
         """Unreadable, or a gap was given up."""
+        self.disordered = False
+        """A gap was given up among several producers: what comes after what is not known."""
         self.end: list[Any] | None = None
-        """The run's end: producer, last number, when to stop waiting for it, decided, status, output, cut."""
+        """The run's end: producer, last number, when to stop waiting for it, decided, status."""
         self.completion = ""
         self.until = 0
         """When the phase ends: ``closed``, ``ended``, ``unselected``."""
@@ -146,8 +154,13 @@ class Session:
         """Take one event of this run.
 
         Deadlines at or before its log time take effect first. A record at or below the watermark changes nothing.
+
+        Raises:
+            StateError: the state belongs to another journal.
         """
         if at.offset <= self.offset:
+            if at.time > self.now:
+                raise StateError(_made_anew(self, at))
             self.ledger.replayed += 1
             return []
         now = max(at.time, self.now)
@@ -179,9 +192,7 @@ class Session:
         """The input has ended: complete what is open, as `grade` does with a file."""
         effects: list[Effect] = []
         held = self._held()
-        released = self.order.give_up_all(self.course.applied)
-        self._note_gaps()
-        self._release(released, effects)
+        self._give_up_gaps(effects)
         if self.phase == "waiting":
             self._select(effects, force=True)
         if self.phase == "open":
@@ -200,6 +211,8 @@ class Session:
         if self.phase == "gone":
             return None
         due = self.order.deadline() if self.order.held else None
+        if self.phase == "new" and due is not None:
+            return due  # What waits behind the gap may open the run.
         if self.phase == "new" or self.phase == "waiting":
             return _earliest(due, self.since + HELD_MS)
         if self.phase == "closed":
@@ -217,10 +230,11 @@ class Session:
 
     def _take(self, event: Event, at: At, effects: list[Effect]) -> DeadLetter | None:
         if event.tenant is not None:
-            if self.identity.tenant is not None and event.tenant != self.identity.tenant:
+            tenant = _cut(event.tenant)
+            if self.identity.tenant is not None and tenant != self.identity.tenant:
                 return DeadLetter.TENANT_MISMATCH
             if self.identity.tenant is None:
-                self._identify(tenant=event.tenant)
+                self._identify(tenant=tenant)
         if self.phase == "unselected":
             self.ledger.unselected += 1
             self._remember_unselected()
@@ -241,7 +255,7 @@ class Session:
             self.ledger.misplaced += 1
             self._lose()
         restarted = self.order.restarted
-        arrival, released = self.order.take(event, at.size, self.now, self.course.applied)
+        arrival, released = self.order.take(event, at.size, self.now, self._position())
         if self.order.restarted != restarted:
             self.flags.add("seq_restarted")
             self.ledger.restarted += 1
@@ -266,6 +280,8 @@ class Session:
             return True
         starts = isinstance(event, RunStart) or (isinstance(event, Message) and event.role == "user")
         if not isinstance(event, OPENERS) or (event.seq is None and not starts):
+            if event.seq is not None and event.seq == self.order.expected(event.producer):
+                self.order.take(event, 0, self.now, 0)  # It is refused, not missing: no gap for the next segment.
             return DeadLetter.LATE
         kept = (self.order, self.identity, self.reports, self.pins)
         self._reset()
@@ -344,21 +360,30 @@ class Session:
         if isinstance(event, RunStart) and not self.started:
             self.started = True
             self._identify(
-                agent=event.agent or known.agent,
-                model=event.model or known.model,
+                agent=_cut_agent(event.agent) or known.agent,
+                model=_cut(event.model) or known.model,
                 variant=event.variant,
-                pair_id=event.pair_id,
-                labels=event.labels or known.labels,
+                pair_id=_cut(event.pair_id),
+                labels=self._cut_labels(event.labels) or known.labels,
             )
             if event.reports is not None:
                 self.reports = list(event.reports)
         elif known.agent is None and event.agent is not None:
-            self._identify(agent=event.agent)
+            self._identify(agent=_cut_agent(event.agent))
         if isinstance(event, Message) and event.model and self.identity.model is None:
-            self._identify(model=event.model)
-        for name in ("environment", "session_id", "root_run_id", "trace"):
+            self._identify(model=_cut(event.model))
+        for name in ("environment", "session_id", "root_run_id"):
             if getattr(self.identity, name) is None and (value := getattr(event, name)) is not None:
-                self._identify(**{name: value})
+                self._identify(**{name: _cut(value)})
+        if self.identity.trace is None and (trace := event.trace) is not None:
+            ids = (_cut(trace.trace_id) or "", _cut(trace.span_id), _cut(trace.parent_span_id))
+            self._identify(trace=Trace(*ids))
+
+    def _cut_labels(self, labels: dict[str, str] | None) -> dict[str, str] | None:
+        if not labels or (len(labels) <= LABELS and max(map(len, [*labels, *labels.values()])) <= LABEL):
+            return labels
+        self.flags.add("labels_cut")
+        return {name[:LABEL]: value[:LABEL] for name, value in [*labels.items()][:LABELS]}
 
     def _identify(self, **known: Any) -> None:
         fields = {name: getattr(self.identity, name) for name in Identity.__struct_fields__}
@@ -405,43 +430,60 @@ class Session:
             self.no_results = self.no_results or kind is not Message
 
     def _note_end(self, event: RunEnd, offset: int) -> None:
-        output = text_of(event.output) or None
-        cut = "truncated" in event.flags
         short = event.seq is not None and event.last_seq is not None
         short = short and self.order.expected(event.producer) <= (event.last_seq or 0)
         until = self.now + HELD_MS if short else None
         last = event.last_seq if short else None
-        self.end = [event.producer, last, until, decided_by(event, offset), event.status, output, cut]
+        self.end = [bounded(event.producer), last, until, decided_by(event, offset), event.status]
         if event.implied:
             self.flags.add("end_implied")
 
     def _lose(self) -> None:
         """An event of the run is missing for good."""
         self.unreadable = self.lost = True
-        self.course.last_gap = self.course.applied
+        self.course.last_gap = self._position()
         self.flags.add("incomplete")
 
     def _note_gaps(self) -> None:
         if self.order.missing or self.order.broken:
             places = [position for _, _, _, position in self.order.missing]
-            self.course.last_gap = max([self.course.last_gap, *places])
+            self.course.last_gap = max([self.course.last_gap, *places, 0])
+            # What waited behind a gap is released after what other producers sent later.
+            self.disordered = self.disordered or self.order.broken or len(self.order.producers) > 1
             self.flags.add("incomplete")
             self.lost = True
+
+    def _give_up_gaps(self, effects: list[Effect]) -> bool:
+        """Give up every gap and grade what waited behind it; was there any?"""
+        released = self.order.give_up_all(self._position())
+        self._note_gaps()
+        self._release(released, effects)
+        return bool(released)
+
+    def _position(self) -> int:
+        """The place in the run that the next released event will take."""
+        return self.course.applied + len(self.waiting)
 
     # -- completion ------------------------------------------------------------------------------------------------
 
     def _complete_if_ended(self, effects: list[Effect]) -> None:
         if self.end is None or self.phase != "open" or self.order.held:
             return
-        producer, last, _, _, _, _, _ = self.end
-        if last is None or self.order.expected(producer) > last:
+        if self._is_whole():
             self._complete("run_end", effects)
+
+    def _is_whole(self) -> bool:
+        """Did the run end, and did all come that its end counts?"""
+        if self.end is None:
+            return False
+        producer, last = self.end[0], self.end[1]
+        return last is None or self.order.expected(producer) > last
 
     def _lose_tail(self, effects: list[Effect]) -> None:
         assert self.end is not None
         producer, last = self.end[0], self.end[1]
         if last is not None:
-            self.order.lose(producer, last, self.course.applied)
+            self.order.lose(producer, last, self._position())
             self._note_gaps()
         self._complete("run_end", effects)
 
@@ -458,7 +500,7 @@ class Session:
         self.until = self.now + self._times().amend_window
 
     def _amend(self, event: Event, effects: list[Effect]) -> None:
-        if self.end is not None and self.tail_unknown:
+        if self.tail_unknown and self._is_whole():
             self.tail_unknown = False
             self.completion = "run_end"
             if not self.lost:
@@ -473,7 +515,7 @@ class Session:
         if self.phase in ("ended", "unselected"):
             self.phase = "gone"
         elif self.order.deadline() == due:
-            released = self.order.expire(due, self.course.applied)
+            released = self.order.expire(due, self._position())
             self._note_gaps()
             self._release(released, effects)
             self._complete_if_ended(effects)
@@ -483,9 +525,10 @@ class Session:
             self._select(effects, force=True)
             self._complete_if_ended(effects)
         elif self.phase == "closed":
+            self._give_up_gaps(effects)  # After the window it would be late.
             self.phase, self.until = "ended", self.now + self._times().remember
             self.pins = [book.suite.name for book in self.books]
-            self.books, self.flags = [], set()
+            self.books, self.flags, self.order = [], set(), Order.from_marks(self.order.marks())
         elif self.end is not None and self.end[2] == due:
             self._lose_tail(effects)
         elif self.since + self._times().max_age == due:
@@ -494,6 +537,13 @@ class Session:
             self._end_without_end("silence", effects)
 
     def _end_without_end(self, reason: str, effects: list[Effect]) -> None:
+        if self._give_up_gaps(effects):
+            self._complete_if_ended(effects)
+            if self.phase != "open" or reason == "silence":
+                return  # What waited behind a gap broke the silence.
+        if self.end is not None:
+            self._lose_tail(effects)
+            return
         if reason == "silence" and self.reports is not None and "end" not in self.reports:
             self.flags.add("end_implied")
         else:
@@ -570,6 +620,8 @@ class Session:
         places = [position for _, _, _, position in self.order.missing]
         broken = bool(places) or self.unreadable or self.order.broken
         free = self._facts(lost=broken, last_gap=self.course.last_gap if self.unreadable else max(places, default=-1))
+        if self.disordered:
+            ordered.last_gap = free.last_gap = self.course.applied
         return Standpoint(self.run_id, self.opened_at, self.first_event_id, self.identity, flags, free, ordered)
 
     def _facts(self, *, lost: bool, last_gap: int) -> RunFacts:
@@ -584,8 +636,6 @@ class Session:
             last_gap=last_gap,
             ended=end is not None,
             status=None if end is None else end[4],
-            output=None if end is None else end[5],
-            truncated_output=end is not None and end[6],
         )
 
     def _figures(self) -> dict[str, Any]:
@@ -601,7 +651,7 @@ class Session:
 
 _PLAIN = (
     "started", "reports", "pins", "since", "quiet_since", "paused", "opened_at", "first_event_id", "last_event_at",
-    "tools_seen", "no_messages", "no_results", "tail_unknown", "unreadable", "lost", "end", "completion", "until",
+    "tools_seen", "no_messages", "no_results", "tail_unknown", "unreadable", "lost", "disordered", "end", "completion", "until",
 )  # fmt: skip
 
 
@@ -616,8 +666,26 @@ def kept_deadline(data: bytes) -> int | None:
     return None if due == b"null" else int(due)
 
 
+def _made_anew(session: Session, at: At) -> str:
+    """A record that a run has read was appended before what it read last; one appended later lies in another log."""
+    told = (
+        f"run {session.run_id} has read up to offset {session.offset}, and offset {at.offset} was appended after that"
+    )
+    return f"{told}: the journal was made anew under these states; start with a new --app"
+
+
 def _earliest(one: int | None, other: int) -> int:
     return other if one is None else min(one, other)
+
+
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= WORDS else text[: WORDS - 1] + "…"
+
+
+def _cut_agent(agent: Agent | None) -> Agent | None:
+    if agent is None or (len(agent.version or "") <= WORDS and len(agent.id or "") <= WORDS):
+        return agent
+    return Agent(agent.name, _cut(agent.version), _cut(agent.id))
 
 
 def _decided(values: Any) -> Decided:

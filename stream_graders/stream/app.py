@@ -12,6 +12,7 @@ import faust
 from aiokafka.errors import KafkaError
 from faust.types import TP
 
+from ..session import StateError
 from ..settings import Settings
 from ..suites import Fleet
 from . import batching, guards, start, ticks
@@ -137,6 +138,8 @@ def build(settings: Settings, fleet: Fleet, partitions: int) -> tuple[App, Obser
     async def grade(stream: Any) -> None:
         try:
             await worker.run(stream, observer.observe)
+        except StateError as error:
+            guards.end(WorkerExit.DATA, str(error))
         except Exception as error:
             log.exception("grading failed")
             guards.end(WorkerExit.FAULT, f"{type(error).__name__}: {error}; start it again")

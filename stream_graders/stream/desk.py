@@ -14,7 +14,7 @@ from aiokafka.partitioner import murmur2
 
 from ..events import SCHEMA, DeadLetter, Event, Tick, Unknown, to_json
 from ..gradebook import Publish
-from ..session import At, Bury, Effect, Ledger, Session, kept_deadline, watermark
+from ..session import At, Bury, Effect, Ledger, Session, StateError, kept_deadline, watermark
 from ..suites import Fleet
 from ..verdicts import RunVerdict, Verdict, Violation
 from ..wire import Refused, decode
@@ -186,6 +186,8 @@ class Desk:
         at = At(record.timestamp, record.offset, len(record.value or b""), misplaced)
         try:
             effects = session.feed(event, at)
+        except StateError:
+            raise
         except Exception as error:  # noqa: BLE001  (whatever it raised, one record must not stop the stream)
             self._bury(record, DeadLetter.SESSION_FAILED, f"{type(error).__name__} in the session")
             session = self._rebuilt(key)

@@ -27,6 +27,8 @@ from stream_graders.verdicts import RunVerdict, Verdict
 PATIENCE = 120.0
 """Seconds that a condition may take before a story has failed; it takes a few."""
 HERE = Path(__file__).parent
+STARTED: list[subprocess.Popen[bytes]] = []
+"""Every worker process that was started, so that none is left behind."""
 
 
 @dataclass
@@ -148,6 +150,7 @@ class WorkerProcess:
         """Start it, or start it again."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log, start_new_session=True)
+        STARTED.append(self.process)
         return self
 
     def signal(self, number: signal.Signals) -> None:

@@ -1,0 +1,195 @@
+"""What ends a worker rather than let it lose events without a word: offsets outside the log, topics that do not fit."""
+
+import asyncio
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.records_to_delete import RecordsToDelete
+
+from stream_graders.events import from_json
+from stream_graders.testing import Story, run
+from tests.integration.harness import Stage, WorkerProcess, until
+from tests.kafka.broker import KafkaBroker
+
+SUITE = """
+suite: shop
+checks:
+  - {check: polite, grader: vally.transcript_contains, severity: critical, settings: {substring: welcome}}
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.yaml"
+    path.write_text(SUITE)
+    return path
+
+
+def stories(first: int, last: int) -> list[Story]:
+    return [run(f"run-{n}").starts().asks("hello").says("welcome").ends() for n in range(first, last)]
+
+
+def tell(stage: Stage, told: list[Story]) -> None:
+    stage.tell(event for story in told for event in story)
+
+
+def delete(stage: Stage, before: Mapping[int, int]) -> None:
+    """Remove the journal's records before these offsets, as retention does."""
+
+    async def go() -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=stage.bootstrap)
+        await admin.start()
+        try:
+            places = {
+                TopicPartition(stage.topic("journal"), partition): RecordsToDelete(before_offset=offset)
+                for partition, offset in before.items()
+            }
+            await admin.delete_records(places)
+        finally:
+            await admin.close()
+
+    asyncio.run(go())
+
+
+def recreate(stage: Stage) -> None:
+    """Delete the journal and make it anew, empty."""
+
+    async def delete_journal() -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=stage.bootstrap)
+        await admin.start()
+        try:
+            await admin.delete_topics([stage.topic("journal")])
+        finally:
+            await admin.close()
+
+    asyncio.run(delete_journal())
+    until(lambda: _made_anew(stage), "the journal being made anew")
+
+
+def _made_anew(stage: Stage) -> bool:
+    stage.set()
+    return not stage.read("journal")
+
+
+def offsets(stage: Stage) -> dict[int, int]:
+    ends: dict[int, int] = {}
+    for record in stage.read("journal"):
+        ends[record.partition] = max(ends.get(record.partition, 0), record.offset + 1)
+    return ends
+
+
+def test_retention_that_overtook_a_stopped_worker_ends_it_until_the_loss_is_accepted(
+    kafka: KafkaBroker, suite: Path
+) -> None:
+    stage = Stage(kafka.bootstrap).set()
+    tell(stage, stories(0, 20))
+    with WorkerProcess(stage, [suite]) as worker:
+        until(lambda: stage.committed() == 80, "the journal being read to its end", worker)
+    tell(stage, stories(20, 40))
+    delete(stage, offsets(stage))
+    tell(stage, stories(40, 60))
+    worker.start()
+    assert worker.wait() == 78
+    assert "retention removed" in worker.output()
+    assert "--accept-loss" in worker.output()
+    before = stage.committed()
+    assert before == 80, "nothing was committed past the loss"
+    with WorkerProcess(stage, [suite], "a", "--accept-loss", "--metrics-port", "0") as accepting:
+        until(lambda: len(stage.read("run_verdicts")) == 40, "the rest being graded", accepting)
+    assert any(dict(r.headers).get("dlq.error.reason") == b"loss_accepted" for r in stage.read("dead_letters"))
+
+
+def test_retention_that_overtakes_a_running_worker_ends_it(kafka: KafkaBroker, suite: Path) -> None:
+    stage = Stage(kafka.bootstrap).set()
+    tell(stage, stories(0, 20))
+    with WorkerProcess(stage, [suite]) as worker:
+        until(lambda: stage.committed() == 80, "the journal being read to its end", worker)
+        worker.signal(signal.SIGSTOP)  # Shorter than the stall guard allows: it only lags.
+        tell(stage, stories(20, 30))
+        delete(stage, offsets(stage))
+        tell(stage, stories(30, 40))
+        worker.signal(signal.SIGCONT)
+        assert worker.wait() == 78
+    assert "before they were graded" in worker.output()
+
+
+def test_a_journal_made_anew_ends_the_worker_instead_of_skipping_events_as_replays(
+    kafka: KafkaBroker, suite: Path
+) -> None:
+    stage = Stage(kafka.bootstrap).set()
+    tell(stage, stories(0, 20))
+    with WorkerProcess(stage, [suite]) as worker:
+        until(lambda: stage.committed() == 80, "the journal being read to its end", worker)
+    recreate(stage)
+    # Kafka 4 drops the group's offsets with the topic: what tells is a state that has read further than the log.
+    tell(stage, [run("run-0").starts().asks("hello")])
+    worker.start()
+    assert worker.wait() == 78
+    assert "made anew" in worker.output()
+
+
+@pytest.mark.parametrize(
+    ("role", "configs", "partitions", "told"),
+    [
+        ("journal", {"message.timestamp.type": "CreateTime"}, 4, "LogAppendTime"),
+        ("verdicts", {}, 3, "3 partitions, the journal"),
+        ("verdicts", {"max.message.bytes": "1000"}, 4, "max.message.bytes must be at least 262144"),
+        ("journal", {"message.timestamp.type": "LogAppendTime", "retention.ms": "60000"}, 4, "retention.ms"),
+    ],
+)
+def test_a_topic_that_does_not_fit_is_told_before_the_start(
+    kafka: KafkaBroker, suite: Path, role: str, configs: dict[str, str], partitions: int, told: str
+) -> None:
+    stage = Stage(kafka.bootstrap)
+
+    async def create() -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=stage.bootstrap)
+        await admin.start()
+        await admin.create_topics([NewTopic(stage.topic(role), partitions, 1, topic_configs=configs)])
+        await admin.close()
+
+    asyncio.run(create())
+    stage.set()
+    worker = WorkerProcess(stage, [suite]).start()
+    assert worker.wait() == 78
+    assert told in worker.output()
+
+
+def test_without_its_topics_a_worker_says_how_to_make_them(kafka: KafkaBroker, suite: Path) -> None:
+    worker = WorkerProcess(Stage(kafka.bootstrap), [suite]).start()
+    assert worker.wait() == 78
+    assert "stream-graders topics apply" in worker.output()
+
+
+def test_settings_that_cannot_be_used_end_it_with_2(kafka: KafkaBroker, tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text("suite: x\nchecks: []\n")
+    worker = WorkerProcess(Stage(kafka.bootstrap), [path]).start()
+    assert worker.wait() == 2
+    assert "bad.yaml:2: checks" in worker.output()
+
+
+def test_a_state_written_by_a_newer_version_ends_it(kafka: KafkaBroker, suite: Path) -> None:
+    stage = Stage(kafka.bootstrap).set()
+    tell(stage, [run("open").starts().asks("hello")])
+    with WorkerProcess(stage, [suite]) as worker:
+        until(lambda: len(stage.read("changelog")) > 0, "a state", worker)
+    (record,) = stage.read("changelog")[-1:]
+    newer = b"[99" + (record.value or b"")[2:]
+    assert from_json(newer)[0] == 99
+    asyncio.run(_write_state(stage, record.partition, record.key or b"", newer))
+    tell(stage, [run("open", seq=9).says("more")])
+    worker.start()
+    assert worker.wait() == 78
+    assert "run the version that wrote it" in worker.output()
+
+
+async def _write_state(stage: Stage, partition: int, key: bytes, value: bytes) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=stage.bootstrap)
+    await producer.start()
+    await producer.send_and_wait(f"{stage.app}-runs-changelog", value, key, partition=partition)
+    await producer.stop()
