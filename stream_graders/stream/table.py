@@ -18,6 +18,10 @@ class StateTable(faust.Table[bytes, bytes]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Hold nothing; apart from the constructor, so that recovery can be told without Faust."""
         self.kept: dict[int, dict[bytes, bytes]] = defaultdict(dict)
         self.stale: dict[int, set[bytes]] = defaultdict(set)
         """Keys whose newest state is not the last in the changelog: it is to be written again."""
