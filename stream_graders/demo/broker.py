@@ -133,10 +133,17 @@ class EmbeddedBroker:
             atexit.unregister(self.kill)
 
     def __enter__(self) -> Self:
-        return self.start()
+        try:
+            return self.start()
+        except BaseException:
+            self._clean_up()
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.stop()
+        self._clean_up()
+
+    def _clean_up(self) -> None:
         if self._temporary is not None:
             self._temporary.cleanup()
 
