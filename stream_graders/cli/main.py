@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .errors import told
+from .errors import leave, told
 
 app = typer.Typer(
     name="stream-graders",
@@ -86,6 +86,18 @@ def worker(
 
     with told():
         run_worker(bootstrap, suite, app_id, slot, topic or [], metrics_port, metrics_host, accept_loss=accept_loss)
+
+
+@app.command()
+def demo(
+    seconds: Annotated[int, typer.Option(min=1, help="How long the simulated agents work.")] = 30,
+    seed: Annotated[int, typer.Option(help="Of what they say and do wrong.")] = 7,
+    rate: Annotated[float, typer.Option(min=0.1, max=200, help="Conversations that begin in a second.")] = 10.0,
+) -> None:
+    """Show it working: simulated agents, an embedded broker, a worker, a live view. Needs no Kafka."""
+    from ..demo.play import play
+
+    leave(play(seconds, seed, rate))
 
 
 @topics_app.command("apply")
