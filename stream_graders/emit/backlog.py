@@ -65,14 +65,17 @@ class Backlog:
     def __bool__(self) -> bool:
         return bool(self._queued)
 
-    def put(self, event: Pending) -> None:
-        """Add the newest event, and make room for it."""
+    def put(self, event: Pending) -> bool:
+        """Add the newest event; False if something had to go for it."""
         for place in self._places(event):
             place[event.number] = event
         self.count += 1
         self.bytes += event.size
+        fits = True
         while event.number in self._queued and (self.count > self._max_events or self.bytes > self._max_bytes):
+            fits = False
             self._make_room(event)
+        return fits
 
     def take(self, events: int, size: int) -> list[Pending]:
         """The oldest events, at least one if any wait; they keep their room until they are settled."""

@@ -14,6 +14,10 @@ LINGER_MS = 20
 REQUEST_TIMEOUT_MS = 20_000
 """Milliseconds that an answer, or a topic that nobody made yet, is waited for before it counts as a fault."""
 
+_NEXT_STEPS = {
+    "UnknownTopicOrPartitionError": "the topic is not there; create it: stream-graders topics apply",
+    "TopicAuthorizationFailedError": "this client may not write to the topic; grant it WRITE",
+}
 _FINAL = frozenset({"MessageSizeTooLargeError", "RecordListTooLargeError", "InvalidTopicError"})
 
 
@@ -99,4 +103,4 @@ def _quieten() -> None:
 
 def _fault(error: BaseException) -> Fault:
     kind = type(error).__name__
-    return Fault(f"{kind}: {error}", final=kind in _FINAL)
+    return Fault(_NEXT_STEPS.get(kind, f"{kind}: {error}"), final=kind in _FINAL)

@@ -74,11 +74,13 @@ class Outbox:
         try:
             event = Pending(kind, run_id, time.time_ns(), envelope, body)
             with self.lock:
-                self._put(event)
+                fits = self._put(event)
+            if not fits:
+                self.complain("more are enqueued than are sent")
         except Exception as error:  # noqa: BLE001  (nothing in here may break the agent)
             self.complain(f"an event of type {kind} was dropped: {type(error).__name__}: {error}")
 
-    def _put(self, event: Pending) -> None:
+    def _put(self, event: Pending) -> bool:
         event.number = self._enqueued
         event.seq = self._numbers.pop(event.run_id, 0)
         self._numbers[event.run_id] = event.seq + 1
@@ -87,12 +89,13 @@ class Outbox:
         self._enqueued += 1
         if self.closing:
             self._given_up[event.kind] += 1
-            return
-        self._backlog.put(event)
+            return True
+        fits = self._backlog.put(event)
         if self._sender is None or not self._sender.thread.is_alive():
             self._failed += self._release(list(self._under_way.values()))
             self._sender = Sender(self, self.sink)
         self._sender.wake()
+        return fits
 
     def take(self, events: int, size: int) -> list[Pending]:
         """What the sender delivers next. It holds the lock."""

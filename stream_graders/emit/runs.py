@@ -44,7 +44,7 @@ class Run:
 
     def message(self, role: str, content: Any, *, usage: Any = None, model: Any = None) -> None:
         """Somebody says something; beside ``user`` and ``assistant`` there is ``system``, and any role of yours."""
-        optional = _given({"usage": usage, "model": None if model is None else text_of(model)})
+        optional = _given({"usage": snapshot(usage), "model": None if model is None else text_of(model)})
         self._put("message", {"role": text_of(role), "content": snapshot(content), **optional})
 
     def tool(self, name: str, args: Any = None, *, call_id: str | None = None) -> "Call":

@@ -21,8 +21,8 @@ _Item = tuple[Pending, Record]
 
 GATHER = 0.01
 """Seconds between the first event that wakes the sender and its delivery."""
-PATIENCE = 10.0
-"""Seconds that a delivery may take before somebody is told."""
+PATIENCE = 30.0
+"""Seconds that a delivery may take before somebody is told; a sink that can name a fault has done so by then."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds between two attempts; each pause is twice the one before."""
 

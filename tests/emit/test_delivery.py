@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from stream_graders.emit import Emitter
+from stream_graders.emit.backlog import MAX_EVENTS
 from stream_graders.emit.sinks import MemorySink
 from tests.emit.held import FaultySink, HeldSink
 
@@ -38,6 +39,18 @@ def test_the_log_hears_of_it_at_most_once_a_minute(caplog: pytest.LogCaptureFixt
     [record] = [record for record in caplog.records if record.name.startswith("stream_graders")]
     assert record.levelno == logging.WARNING
     assert "memory: broker away; 1 wait, 0 were dropped so far" in record.getMessage()
+
+
+def test_the_log_hears_of_a_full_backlog(caplog: pytest.LogCaptureFixture) -> None:
+    sink = HeldSink()
+    emitter = Emitter(sink)
+    run = emitter.run()
+    for _ in range(MAX_EVENTS + 10):
+        run.user("x")
+    [record] = caplog.records
+    assert f"more are enqueued than are sent; {MAX_EVENTS} wait, 1 were dropped so far" in record.getMessage()
+    sink.release()
+    emitter.close(timeout=60)
 
 
 def test_a_sink_that_raises_is_a_sink_with_a_fault() -> None:

@@ -14,9 +14,11 @@ from aiokafka.partitioner import DefaultPartitioner
 
 from stream_graders.demo.broker import EmbeddedBroker
 from stream_graders.emit import Emitter
+from stream_graders.emit import kafka as sink_module
 from stream_graders.emit.kafka import TOPIC, KafkaSink
 from stream_graders.events import Event
 from stream_graders.wire import decode
+from tests.kafka.broker import KafkaBroker
 
 PARTITIONS = 4
 
@@ -28,11 +30,11 @@ def broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
         yield running
 
 
-async def make_topic(bootstrap: str) -> None:
+async def make_topic(bootstrap: str, topic: str = TOPIC) -> None:
     client = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await client.start()
     try:
-        await client.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])
+        await client.create_topics([NewTopic(topic, PARTITIONS, 1)])
     finally:
         await client.close()
 
@@ -108,6 +110,20 @@ def test_a_record_the_broker_refuses_is_lost_alone(broker: EmbeddedBroker) -> No
     emitter.close(timeout=30)
     assert [event.seq for event in events_of(asyncio.run(read(broker.bootstrap, 4)), "r-1")] == [0, 1, 3, 4]
     assert (emitter.stats().sent, emitter.stats().failed) == (4, 1)
+
+
+def test_a_topic_that_nobody_made_is_named_and_waited_for(
+    kafka: KafkaBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sink_module, "REQUEST_TIMEOUT_MS", 1_000)
+    emitter = Emitter(KafkaSink(kafka.bootstrap, "made-late"))
+    emitter.run("r-1")
+    assert not emitter.flush(timeout=3)
+    [told] = [record for record in caplog.records if record.name == "stream_graders.emit"]
+    assert "the topic is not there; create it: stream-graders topics apply" in told.getMessage()
+    asyncio.run(make_topic(kafka.bootstrap, "made-late"))
+    assert emitter.flush(timeout=60)
+    emitter.close()
 
 
 def test_a_script_that_ends_at_once_is_connected_all_the_same(broker: EmbeddedBroker) -> None:
