@@ -43,7 +43,7 @@ class DeadLetter(StrEnum):
     INVALID = "invalid", "a field is missing or has the wrong type"
     KEY_MISMATCH = "key_mismatch", "the record's key is not the run id, so the run may lie on two partitions"
     TENANT_MISMATCH = "tenant_mismatch", "the event's tenant is not that of its run"
-    SEQ_FAR_AHEAD = "seq_far_ahead", "the number is 10,000 or more beyond the expected one"
+    SEQ_FAR_AHEAD = "seq_far_ahead", "the number is more than 10,000 beyond the expected one"
     LATE = "late", "the run is over and its amend window closed"
     SESSION_FAILED = "session_failed", "the program failed on the event: please report it"
 
@@ -270,7 +270,10 @@ def stamp(ts: datetime | int) -> str:
         except OverflowError:
             return f"{ts}ns"
     else:
-        moment = ts.astimezone(UTC)
+        try:
+            moment = ts.astimezone(UTC)
+        except OverflowError:  # The first or last hours of the calendar, in another zone.
+            return ts.isoformat()
     precision = "microseconds" if moment.microsecond % 1000 else "milliseconds"
     return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .events import Event, Message, ToolCall, TurnEnd, stamp
+from .events import Event, RunEnd, ToolCall, TurnEnd, stamp
 from .grading import Grader, RunFacts, Seen
 from .matching.redaction import masked
 from .matching.tools import fits
@@ -58,6 +58,8 @@ class Standpoint:
     free: RunFacts
     """The facts for graders that do not mind order: a gap that was filled late is none to them."""
     ordered: RunFacts
+    waits: bool = False
+    """Events are held back behind a gap: what comes next is not known."""
 
     def facts(self, grader: Grader) -> RunFacts:
         """The facts that count for this grader."""
@@ -68,6 +70,7 @@ class Entry:
     """A check on this run."""
 
     __slots__ = (
+        "astray",
         "called",
         "check",
         "decided",
@@ -90,12 +93,15 @@ class Entry:
         self.decided: Decided | None = None
         self.raised: str | None = None
         self.gave_up = False
-        self.called = self.said = False
-        """Which clauses of ``when`` that wait for an event came true."""
+        self.called = False
+        self.said: bool | str = False
+        """Which clauses of ``when`` that wait for an event came true; "cut" if the missing part of a text may have."""
         self.in_turn = 0
         """Events of the check's turn that were seen."""
+        self.astray = False
+        """An event of the turn came after a gap and its turn was counted: a user message may be missing."""
         self.over = False
-        """The check's turn ended, and its verdict with it."""
+        """The check's turn ended."""
         self.revision = -1
         """Of the last verdict that was made: 0 early, 1 final, 2 and on amended; -1 none."""
         self.published: list[Any] | None = None
@@ -107,7 +113,8 @@ class Entry:
         kept = None if isinstance(self.grader, Gone) else self.grader.snapshot()
         return [
             self.check.name, self.check.version, kept, self.settled, self.decided, self.raised,
-            self.gave_up, self.called, self.said, self.in_turn, self.over, self.revision, self.published, self.violation,
+            self.gave_up, self.called, self.said, self.in_turn, self.astray, self.over, self.revision, self.published,
+            self.violation,
         ]  # fmt: skip
 
     def restore(self, values: Sequence[Any]) -> None:
@@ -115,7 +122,7 @@ class Entry:
             self.grader.restore(values[2])
         decided = values[4]
         self.decided = None if decided is None else (decided[0], decided[1], decided[2], decided[3])
-        (self.settled, _, self.raised, self.gave_up, self.called, self.said, self.in_turn, self.over,
+        (self.settled, _, self.raised, self.gave_up, self.called, self.said, self.in_turn, self.astray, self.over,
          self.revision, self.published, self.violation) = values[3:]  # fmt: skip
 
 
@@ -169,12 +176,15 @@ class Gradebook:
         for entry in self._readers.get(type(seen.event), ()):
             if entry.settled or (seen.late and not entry.grader.order_free):
                 continue
-            if entry.check.turn is not None and (entry.over or seen.turn != entry.check.turn):
-                continue
+            if entry.check.turn is not None:
+                # The run's end reports the reply of the run, not that of a turn.
+                if entry.over or seen.turn != entry.check.turn or type(seen.event) is RunEnd:
+                    continue
+                entry.astray = entry.astray or (seen.gap and seen.event.turn is None)
             try:
                 entry.grader.update(seen)
             except Exception as error:  # noqa: BLE001  (one grader's bug is one check's error; its neighbours go on)
-                entry.raised = f"{type(error).__name__}: {error}"
+                entry.raised = _fault(error)
                 entry.settled = True
             if entry.settled or entry.grader.settled:
                 entry.settled = True
@@ -186,7 +196,7 @@ class Gradebook:
             settled += self._now_applies(seen, settled)
         for entry in settled:
             effects += self._say_early(entry, see)
-        if self._turned and type(seen.event) is TurnEnd:
+        if self._turned and type(seen.event) is TurnEnd and not seen.late:
             for entry in self._turned:
                 if entry.check.turn == seen.turn and not entry.over:
                     effects += self._end_turn(entry, seen.event, offset, see)
@@ -196,8 +206,9 @@ class Gradebook:
         """The run is complete, or an event came after that: say what is new."""
         effects: list[Publish] = []
         for entry in self.entries:
-            if not entry.over:
-                effects += self._say(entry, at, decided)
+            if entry.published is not None and (entry.over or isinstance(entry.grader, Gone)):
+                continue  # An ended turn is not amended, nor is a verdict that an edited check gave before its edit.
+            effects += self._say(entry, at, decided)
         return effects
 
     def run_verdict(self, at: Standpoint, facts: dict[str, Any]) -> Publish:
@@ -279,7 +290,7 @@ class Gradebook:
     # -- while the run is open ---------------------------------------------------------------------------------------
 
     def _bound(self) -> None:
-        sizes = [(entry.grader.size(), n) for n, entry in enumerate(self._growing) if not entry.gave_up]
+        sizes = [(_size(entry), n) for n, entry in enumerate(self._growing) if not entry.gave_up]
         while sum(size for size, _ in sizes) > STATE_BYTES:
             largest = max(sizes)
             sizes.remove(largest)
@@ -302,8 +313,12 @@ class Gradebook:
                 and fits(event.name, when.called)
             ):
                 entry.called = True
-            elif when.said is not None and not entry.said and _says(seen, when.said):
-                entry.said = True
+            elif when.said is not None and entry.said is not True and seen.is_assistant:
+                if when.said.casefold() in seen.text.casefold():
+                    entry.said = True
+                else:
+                    entry.said = entry.said or ("cut" if seen.truncated else False)
+                    continue
             else:
                 continue
             if entry.settled and entry not in settled:
@@ -320,6 +335,8 @@ class Gradebook:
         finding = self._weighed(entry, at)
         if finding.outcome is not Outcome.FAIL and not (finding.outcome is Outcome.PASS and check.early == "always"):
             return []
+        if not finding.sound:
+            return []  # Something may be missing that is not given up yet; what is said early must stay true.
         entry.revision = 0
         verdict = self._verdict(entry, finding, at, "early", 0, entry.decided)
         offset = None if entry.decided is None else entry.decided[3]
@@ -332,14 +349,16 @@ class Gradebook:
             assert turn is not None
             if seen.turn == turn:
                 entry.in_turn += not seen.late and not entry.over
-            elif seen.turn > turn and not entry.over and entry.in_turn:
+            elif seen.turn > turn and not entry.over and entry.in_turn and not seen.late:
                 effects += self._end_turn(entry, seen.event, offset, see)
         return effects
 
     def _end_turn(self, entry: Entry, event: Event, offset: int, see: "See") -> list[Publish]:
-        effects = self._say(entry, see(), decided_by(event, offset))
+        at = see()
         entry.over = True
-        return effects
+        if at.waits or (entry.check.when is not None and not self._applies(entry, at)):
+            return []  # What it waits for may still come; it is said when the run is complete.
+        return self._say(entry, at, decided_by(event, offset))
 
     # -- outcomes ----------------------------------------------------------------------------------------------------
 
@@ -374,7 +393,7 @@ class Gradebook:
             text = "no event named the agent, and the suite selects by it"
             return Finding(Outcome.NOT_GRADED, Reason.AGENT_UNKNOWN, text, sound=True)
         if entry.check.when is not None and not self._applies(entry, at):
-            return _not_applied(entry.check.when, at)
+            return self._not_applied(entry, entry.check.when, at)
         return self._weighed(entry, at)
 
     def _weighed(self, entry: Entry, at: Standpoint) -> Finding:
@@ -387,12 +406,15 @@ class Gradebook:
         facts = at.facts(entry.grader)
         turn = entry.check.turn
         if turn is not None:
-            facts = RunFacts(**{**vars(facts), "output": None, "tail_unknown": facts.tail_unknown and not entry.over})
+            # Which turn an event fills that comes late is not known: for turns a gap stays a gap.
+            facts = RunFacts(**{**vars(at.ordered), "tail_unknown": at.ordered.tail_unknown and not entry.over})
         try:
             finding = entry.grader.finding(facts)
         except Exception as error:  # noqa: BLE001  (as in `take`)
-            entry.raised = f"{type(error).__name__}: {error}"
+            entry.raised = _fault(error)
             return Finding(Outcome.ERROR, Reason.GRADER_RAISED, entry.raised, sound=True)
+        if entry.astray and finding.sound:
+            finding = Finding(finding.outcome, finding.reason, finding.evidence, finding.points, cut=finding.cut)
         if turn is not None and not entry.in_turn and finding.outcome is Outcome.PASS:
             finding = Finding(Outcome.FAIL, Reason.TURN_MISSING, f"turn {turn} has no events", cut=finding.cut)
         return _weigh(finding, entry.check.needs, facts, self.suite.missing_input)
@@ -400,17 +422,39 @@ class Gradebook:
     def _applies(self, entry: Entry, at: Standpoint) -> bool:
         when = entry.check.when
         assert when is not None
-        if (when.called is not None and not entry.called) or (when.said is not None and not entry.said):
+        if (when.called is not None and not entry.called) or (when.said is not None and entry.said is not True):
             return False
         if when.status and at.ordered.status not in when.status:
             return False
         if when.labels and not _labels_fit(when, at):
             return False
-        return when.check is None or self._outcome_of(when.check) in when.outcome
+        return when.check is None or self._said_of(when.check)[0] in when.outcome
 
-    def _outcome_of(self, name: str) -> str | None:
+    def _said_of(self, name: str) -> tuple[str | None, str | None]:
+        """The outcome of another check and its reason, once it has them."""
         entry = next((entry for entry in self.entries if entry.check.name == name), None)
-        return None if entry is None or entry.published is None else str(entry.published[0])
+        return (None, None) if entry is None or entry.published is None else (entry.published[0], entry.published[1])
+
+    def _not_applied(self, entry: Entry, when: When, at: Standpoint) -> Finding:
+        """A condition that did not come true, weighed like a finding: what is not known may have made it true."""
+        facts = at.ordered
+        told = "the condition did not come true: " + ", ".join(f"{name} {value}" for name, value in _told(when))
+        if when.labels and at.identity.labels is not None and not _labels_fit(when, at):
+            return Finding(Outcome.SKIPPED, Reason.NOT_APPLICABLE, told, sound=True)
+        if facts.lost or facts.tail_unknown:
+            return Finding(Outcome.NOT_GRADED, Reason.INCOMPLETE, f"events are missing; so far {told}")
+        if when.called is not None and not facts.tools_known:
+            return Finding(Outcome.NOT_GRADED, Reason.RECORD_UNKNOWN, f"no tool-call record is known; so far {told}")
+        if when.said is not None and entry.said is not True:
+            if not facts.messages_known:
+                return Finding(Outcome.NOT_GRADED, Reason.CONTENT_MISSING, f"content was not sent; so far {told}")
+            if entry.said:
+                return Finding(Outcome.NOT_GRADED, Reason.TRUNCATED, f"a text was cut; so far {told}")
+        if when.check is not None:
+            outcome, reason = self._said_of(when.check)
+            if outcome == Outcome.NOT_GRADED and outcome not in when.outcome:
+                return Finding(Outcome.NOT_GRADED, Reason(str(reason)), f"{when.check} has no verdict; so far {told}")
+        return Finding(Outcome.SKIPPED, Reason.NOT_APPLICABLE, told, sound=True)
 
     def _verdict(
         self, entry: Entry, finding: Finding, at: Standpoint, state: State, revision: int, decided: Decided | None
@@ -496,6 +540,19 @@ def _gone(suite: Suite, value: Sequence[Any], kind: Any) -> Entry:
     return entry
 
 
+def _size(entry: Entry) -> int:
+    try:
+        return entry.grader.size()
+    except Exception as error:  # noqa: BLE001  (as in `Gradebook.take`)
+        entry.raised, entry.settled, entry.gave_up = _fault(error), True, True
+        return 0
+
+
+def _fault(error: Exception) -> str:
+    """What a grader raised, at a length that state can bear."""
+    return f"{type(error).__name__}: {error}"[:EVIDENCE]
+
+
 def _version(entry: Entry) -> str:
     return entry.check.version
 
@@ -525,30 +582,12 @@ def _labels_fit(when: When, at: Standpoint) -> bool:
     return all(labels.get(name) == value for name, value in when.labels.items())
 
 
-def _not_applied(when: When, at: Standpoint) -> Finding:
-    facts = at.ordered
-    told = "the condition did not come true: " + ", ".join(f"{name} {value}" for name, value in _told(when))
-    if when.labels and not _labels_fit(when, at):
-        return Finding(Outcome.SKIPPED, Reason.NOT_APPLICABLE, told, sound=True)
-    if facts.lost or facts.tail_unknown:
-        return Finding(Outcome.NOT_GRADED, Reason.INCOMPLETE, f"events are missing; so far {told}")
-    if when.called is not None and not facts.tools_known:
-        return Finding(Outcome.NOT_GRADED, Reason.RECORD_UNKNOWN, f"no tool-call record is known; so far {told}")
-    if when.said is not None and not facts.messages_known:
-        return Finding(Outcome.NOT_GRADED, Reason.CONTENT_MISSING, f"content was not sent; so far {told}")
-    return Finding(Outcome.SKIPPED, Reason.NOT_APPLICABLE, told, sound=True)
-
-
 def _told(when: When) -> Iterator[tuple[str, str]]:
     for name, value in when.clauses.items():
         if isinstance(value, dict):
             yield name, ", ".join(f"{key}: {item}" for key, item in value.items())
         else:
             yield name, ", ".join(value) if isinstance(value, tuple | list) else str(value)
-
-
-def _says(seen: Seen, text: str) -> bool:
-    return type(seen.event) is Message and seen.is_assistant and text.casefold() in seen.text.casefold()
 
 
 def _score(outcome: Outcome) -> float | None:

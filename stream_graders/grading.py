@@ -7,7 +7,7 @@ A grader reads one run event by event. Its settings are the fields of its datacl
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Self
 
-from .events import UNSENT, Event, Message, ToolResult, compact, text_of
+from .events import UNSENT, Event, Message, RunEnd, ToolResult, compact, text_of
 from .verdicts import Finding, Point
 
 EXCERPT = 120
@@ -39,13 +39,15 @@ class Seen:
 
     @property
     def text(self) -> str:
-        """A message's text, or a tool result's searched text ("" if it returned nothing)."""
+        """A message's text, a tool result's searched text ("" if it returned nothing), or the output of a run's end."""
         if self._text is None:
             event = self.event
             if type(event) is Message:
                 self._text = text_of(event.content)
             elif type(event) is ToolResult:
                 self._text = result_text(event)
+            elif type(event) is RunEnd:
+                self._text = text_of(event.output)
             else:
                 self._text = ""
         return self._text
@@ -56,6 +58,16 @@ class Seen:
         if self._lower is None:
             self._lower = self.text.lower()
         return self._lower
+
+    @property
+    def partial(self) -> bool:
+        """Was some of its content, or all of it, left out or cut by its sender?"""
+        event = self.event
+        if self.truncated or (event.flags and "content_missing" in event.flags):
+            return True
+        return (type(event) is Message and event.content is UNSENT) or (
+            type(event) is ToolResult and event.result is UNSENT and event.result_raw is None
+        )
 
     @property
     def is_assistant(self) -> bool:
@@ -93,9 +105,6 @@ class RunFacts:
     """The position before which the latest known gap lies; -1 without one."""
     ended: bool = False
     status: str | None = None
-    output: str | None = None
-    """The text of ``run.end.output``, where it has any."""
-    truncated_output: bool = False
 
 
 @dataclass

@@ -397,7 +397,7 @@ class Session:
             self._learn(event)
         elif not self.started or self.identity.agent is None:
             self._learn(event)
-        seen = self.course.read(event, filled)
+        seen = self.course.read(event, filled, waits=len(self.order.producers) > 1 and self.order.held > 0)
         self.ledger.graded += 1
         if seen.late:
             self.flags.add("late")
@@ -622,7 +622,8 @@ class Session:
         free = self._facts(lost=broken, last_gap=self.course.last_gap if self.unreadable else max(places, default=-1))
         if self.disordered:
             ordered.last_gap = free.last_gap = self.course.applied
-        return Standpoint(self.run_id, self.opened_at, self.first_event_id, self.identity, flags, free, ordered)
+        held = self.order.held > 0
+        return Standpoint(self.run_id, self.opened_at, self.first_event_id, self.identity, flags, free, ordered, held)
 
     def _facts(self, *, lost: bool, last_gap: int) -> RunFacts:
         reports = self.reports

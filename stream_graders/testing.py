@@ -30,6 +30,9 @@ from .verdicts import RunVerdict, Verdict
 EPOCH = 1_790_000_000_000_000_000
 """The time of a story's first event, in nanoseconds; each event comes a second later."""
 
+Record = tuple[Event, At]
+"""An event and where it stands in the journal."""
+
 
 @dataclass
 class Story:
@@ -128,6 +131,11 @@ def fed(session: Session, events: Iterable[Event], *, since: int = 1_000, step: 
     for n, event in enumerate(events):
         effects += session.feed(event, At(since + n * step, session.offset + 1, 300))
     return effects
+
+
+def journal(events: Iterable[Event], *, since: int = 1_000, step: int = 1_000) -> list[Record]:
+    """Events as records of a journal, one a second of log time."""
+    return [(event, At(since + n * step, n, 300)) for n, event in enumerate(events)]
 
 
 def session_of(suites: Suite | Sequence[Suite], run_id: str = "run-1") -> Session:

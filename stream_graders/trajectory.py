@@ -22,6 +22,12 @@ RECENT_IDS = 256
 PRODUCERS = 16
 RANGES = 16
 OPEN_CALLS = 256
+OPEN_BYTES = 32 * 1024
+"""What the names and ids of open calls may weigh together; beyond it, as beyond their number, the oldest is forgotten."""
+FLAGS = 32
+"""Flags of events that a run carries on; a flag is a short word, and a run has few."""
+NAME = 64
+"""Characters of a producer's name or a call's id that are kept as they are; of a longer one, its hash."""
 
 
 class Arrival(Enum):
@@ -58,6 +64,8 @@ class Order:
         """Given-up gaps: producer, first and last number, position in the run."""
         self.inferred = False
         self.restarted = 0
+        self.held = 0
+        """Events held back behind gaps."""
         self.broken = False
         """More producers or gaps than are kept: the run is incomplete for good."""
 
@@ -75,13 +83,16 @@ class Order:
         if seq < producer.next:
             return self._take_known(producer, event, seq)
         if seq > producer.next + FAR_AHEAD:
+            if producer.next == 0 and not producer.held:
+                del self.producers[self._scope(event)]  # A broken counter takes no place among the producers.
             return Arrival.FAR_AHEAD, []
         if seq in producer.held:
             return Arrival.DUPLICATE, []
         producer.held[seq] = (event, size, now)
+        self.held += 1
         released: list[tuple[Event, int | None]] = []
         while self._holds_too_much():
-            released += self._give_up(self._oldest_wait(), position + len(released))
+            released += self._give_up(self._oldest_wait(), position + _places(released))
         return (Arrival.RELEASED if released else Arrival.HELD), released
 
     def deadline(self) -> int | None:
@@ -97,13 +108,8 @@ class Order:
         """Give up every gap, the oldest first; what stands behind them."""
         released: list[tuple[Event, int | None]] = []
         while any(p.held for p in self.producers.values()):
-            released += self._give_up(self._oldest_wait(), position + len(released))
+            released += self._give_up(self._oldest_wait(), position + _places(released))
         return released
-
-    @property
-    def held(self) -> int:
-        """Events held back behind gaps."""
-        return sum(len(p.held) for p in self.producers.values())
 
     def is_known(self, event: Event) -> bool:
         """Was this event applied before, by its number or id?"""
@@ -137,6 +143,7 @@ class Order:
         for name, first_id, following, held in producers:
             events = [(event_from(value), size, since) for value, size, since in held]
             order.producers[name] = Producer(first_id, following, {item[0].seq or 0: item for item in events})
+            order.held += len(events)
         return order
 
     def marks(self) -> list[Any]:
@@ -162,7 +169,8 @@ class Order:
 
     def _take_known(self, producer: Producer, event: Event, seq: int) -> tuple[Arrival, list[tuple[Event, int | None]]]:
         if self._restarts(producer, event):
-            self.restarts[event.producer] = self.restarts.get(event.producer, 0) + 1
+            name = bounded(event.producer)
+            self.restarts[name] = self.restarts.get(name, 0) + 1
             self.restarted += 1
             return self.take(event, 0, 0, 0)  # Number 0 of a producer of its own: neither held nor given up.
         name = self._scope(event)
@@ -176,9 +184,15 @@ class Order:
 
     def _restarts(self, producer: Producer, event: Event) -> bool:
         """A number 0 with another id than the first: the process started again under its old name."""
-        return event.seq == 0 and producer.first_id != "" and producer.first_id != _short(event.id)
+        if event.seq != 0 or not producer.first_id:
+            return False
+        name, short = bounded(event.producer), _short(event.id)
+        earlier = [name, *(f"{name}#{n}" for n in range(1, self.restarts.get(name, 0) + 1))]
+        # A repetition of an earlier start is no start: without this, two of them would take turns for ever.
+        return all(self.producers[known].first_id != short for known in earlier if known in self.producers)
 
     def _name(self, name: str) -> str:
+        name = bounded(name)
         again = self.restarts.get(name)
         return f"{name}#{again}" if again else name
 
@@ -205,6 +219,7 @@ class Order:
         released: list[tuple[Event, int | None]] = []
         while producer.next in producer.held:
             released.append((producer.held.pop(producer.next)[0], None))
+            self.held -= 1
             producer.next += 1
         return released
 
@@ -244,12 +259,17 @@ class Course:
         self.last_gap = -1
         self.flags: set[str] = set()
 
-    def read(self, event: Event, filled: int | None) -> Seen:
-        """Place an event in the run. One that fills a given-up gap (``filled``) moves nothing on."""
+    def read(self, event: Event, filled: int | None, *, waits: bool = False) -> Seen:
+        """Place an event in the run. One that fills a given-up gap (``filled``) moves nothing on.
+
+        Its turn is the one it names, else the one that is counted; a late event that names none has none (-1).
+        ``waits`` says that events of other producers are held back: what was before this one is not known yet.
+        """
         late = filled is not None
         if not late:
             self._turn_to(event)
-        seen = Seen(event, self.applied if filled is None else filled, self.turn, self.last_gap >= 0, late)
+        turn = event.turn if event.turn is not None else -1 if late else self.turn
+        seen = Seen(event, self.applied if filled is None else filled, turn, waits or self.last_gap >= 0, late)
         if isinstance(event, ToolCall):
             seen.tool = event.name
             if not late:
@@ -260,7 +280,7 @@ class Course:
             self.applied += 1
             self._move(event)
         if event.flags:
-            self.flags.update(event.flags)
+            self._note_flags(event.flags)
         return seen
 
     def snapshot(self) -> list[Any]:
@@ -275,31 +295,46 @@ class Course:
         course.flags = set(flags)
         return course
 
+    def _note_flags(self, flags: tuple[str, ...]) -> None:
+        for flag in flags:
+            if len(flag) <= NAME and len(self.flags) < FLAGS:
+                self.flags.add(flag)
+
     def _turn_to(self, event: Event) -> None:
         is_user = type(event) is Message and event.role == "user"
         if event.turn is not None:
+            if event.turn < self.turn:
+                self.flags.add("late")  # Its turn may have ended, and an ended turn is not amended.
             self.turn = max(self.turn, event.turn)
         elif is_user and self.users:
             self.turn += 1
         self.users += is_user
 
     def _open(self, event: ToolCall) -> None:
-        self.calls.append([event.call_id or "", event.name, self.applied])
-        if len(self.calls) > OPEN_CALLS:
+        self.calls.append([bounded(event.call_id or ""), event.name, self.applied])
+        # Few runs have more than a handful of open calls: only then is it worth weighing them.
+        while len(self.calls) > 32 and (
+            len(self.calls) > OPEN_CALLS or sum(len(call[0]) + len(call[1]) for call in self.calls) > OPEN_BYTES
+        ):
             del self.calls[0]
             self.flags.add("call_unpaired")
 
     def _pair(self, event: ToolResult, seen: Seen) -> None:
-        """The oldest open call with the result's id, else the only open call of its tool; two or more are not guessed at."""
+        """The open call that a result answers.
+
+        With an id, the oldest call with that id, else the oldest without one. Without an id, the oldest call of the
+        named tool that has none either, else the only call it can be; two or more are not guessed at.
+        """
         seen.tool = event.name
         fits = [call for call in self.calls if event.name in (None, call[1])]
+        bare = [call for call in fits if not call[0]]
         if event.call_id:
-            found = [call for call in fits if call[0] == event.call_id] or [c for c in fits if not c[0]][:1]
+            call_id = bounded(event.call_id)
+            found = [call for call in fits if call[0] == call_id]
+            found = found or (bare if event.name or len(bare) == 1 else [])
         else:
             # Without ids the calls of one tool are answered in their order.
-            found = [call for call in fits if not call[0]] if event.name else fits
-            if not event.name and len(found) > 1:
-                found = []
+            found = bare if event.name and bare else fits if len(fits) == 1 else []
         if not found:
             self.flags.add("result_unpaired")
             return
@@ -328,6 +363,16 @@ def is_aside(event: Event) -> bool:
 def is_loss(event: Event) -> bool:
     """Does the event stand for one that could not be read?"""
     return type(event) is Unknown and event.lost
+
+
+def _places(released: list[tuple[Event, int | None]]) -> int:
+    """How many places in the run these events will take: asides take none."""
+    return sum(not is_aside(event) for event, _ in released)
+
+
+def bounded(name: str) -> str:
+    """A name that a sender chose, at a length that state can bear."""
+    return name if len(name) <= NAME else f"{name[:NAME]}~{_short(name)}"
 
 
 def _short(event_id: str) -> str:

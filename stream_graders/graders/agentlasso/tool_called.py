@@ -28,6 +28,9 @@ class ToolCalled(Grader):
     status: Literal["success", "error"] | None = None
 
     names: list[str] = field(default_factory=list, init=False)
+    called: bool = field(default=False, init=False)
+    unnamed: bool = field(default=False, init=False)
+    """A result has the status and names no tool, and its call is not known."""
     hit: list[object] | None = field(default=None, init=False)
 
     def wants(self) -> tuple[type[Event], ...]:
@@ -41,12 +44,16 @@ class ToolCalled(Grader):
 
     def update(self, seen: Seen) -> None:
         event = seen.event
+        if self.settled:
+            return
         if isinstance(event, ToolCall):
             noted(self.names, event.name)
+            self.called = self.called or event.name == self.tool
             met = self.status is None
         else:
             met = isinstance(event, ToolResult) and event.is_error is (self.status == "error")
-        if met and seen.tool == self.tool and self.hit is None:
+            self.unnamed = self.unnamed or (met and seen.tool is None)
+        if met and seen.tool == self.tool:
             self.hit = [event.id, event.seq]
             self.settled = True
 
@@ -55,5 +62,8 @@ class ToolCalled(Grader):
             point = Point(str(self.hit[0]), self.hit[1] if isinstance(self.hit[1], int) else None, "name", self.tool)
             how = "" if self.status is None else f" with status {self.status}"
             return Finding(Outcome.PASS, Reason.CALLED, f"{self.tool} was called{how}.", (point,), sound=True)
+        if self.called and self.unnamed:
+            text = f"a result with status {self.status} names no tool, so it may be that of {self.tool}"
+            return Finding(Outcome.NOT_GRADED, Reason.CONTENT_MISSING, text)
         how = "called" if self.status is None else f"called with status {self.status}"
         return Finding(Outcome.FAIL, Reason.NOT_CALLED, f"{self.tool} was never {how}. {told(self.names)}")

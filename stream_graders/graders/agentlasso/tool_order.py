@@ -29,7 +29,10 @@ class ToolOrder(Grader):
 
     called: list[str] = field(default_factory=list, init=False)
     more: int = field(default=0, init=False)
-    met: list[list[Any]] = field(default_factory=list, init=False)
+    met: int = field(default=0, init=False)
+    """How many of the tools were called in their order."""
+    last: list[list[Any]] = field(default_factory=list, init=False)
+    """The last three of those calls: event id, seq."""
 
     def wants(self) -> tuple[type[Event], ...]:
         return (ToolCall,)
@@ -50,20 +53,19 @@ class ToolOrder(Grader):
             self.called.append(name if len(name) <= 100 else name[:99] + "…")
         else:
             self.more += 1
-        if name == self.tools[len(self.met)]:
-            self.met.append([seen.event.id, seen.event.seq])
-            self.settled = len(self.met) == len(self.tools)
+        if name == self.tools[self.met]:
+            self.met += 1
+            self.last = [*self.last[-2:], [seen.event.id, seen.event.seq]]
+            self.settled = self.met == len(self.tools)
 
     def finding(self, run: RunFacts) -> Finding:
         called = listed(self.called, NAMES) + (f", … ({self.more} more)" if self.more else "") or "none"
         lists = f"expected: {listed(self.tools, NAMES)}; called: {called}"
-        points = tuple(Point(event_id, seq, "name") for event_id, seq in self.met[-3:])
+        points = tuple(Point(event_id, seq, "name") for event_id, seq in self.last)
         if self.settled:
             return Finding(Outcome.PASS, Reason.IN_ORDER, lists, points, sound=True)
-        missing = self.tools[len(self.met)]
+        missing = self.tools[self.met]
         what = (
-            f"{missing} was not called after {self.tools[len(self.met) - 1]}"
-            if self.met
-            else f"{missing} was never called"
+            f"{missing} was not called after {self.tools[self.met - 1]}" if self.met else f"{missing} was never called"
         )
         return Finding(Outcome.FAIL, Reason.OUT_OF_ORDER, f"{what}. {lists}", points)

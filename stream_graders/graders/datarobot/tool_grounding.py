@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...events import Event, Message
+from ...events import Event, Message, RunEnd
 from ...grading import Grader, RunFacts, Seen, excerpt
 from ...verdicts import Finding, Outcome, Point, Reason
 
@@ -27,7 +27,11 @@ class ToolGrounding(Grader):
     canary: Any = None
 
     replied: list[Any] | None = field(default=None, init=False)
-    """The last assistant message with text: position, event id, seq, values missing, excerpt, truncated."""
+    """The last assistant message with text: place, event id, seq, values missing, excerpt, partial, truncated."""
+    output: list[Any] | None = field(default=None, init=False)
+    """The output that the run's end reports, likewise."""
+    unheard: list[Any] | None = field(default=None, init=False)
+    """The last assistant message whose text was left out or cut to nothing: place, truncated."""
 
     def __post_init__(self) -> None:
         entries = self.canary if isinstance(self.canary, list | tuple) else [self.canary]
@@ -35,7 +39,7 @@ class ToolGrounding(Grader):
         self.settled = not self._canaries
 
     def wants(self) -> tuple[type[Event], ...]:
-        return (Message,)
+        return (Message, RunEnd)
 
     def needs(self) -> frozenset[str]:
         return frozenset({"messages"})
@@ -44,29 +48,53 @@ class ToolGrounding(Grader):
         return [] if self._canaries else [("canary", "names no value, so every run is skipped")]
 
     def update(self, seen: Seen) -> None:
-        if not seen.is_assistant or not seen.text:
+        if not self._canaries:
             return
-        if self.replied is not None and self.replied[0] >= seen.position and seen.late:
-            return  # A late message from before the last one is not the reply.
-        missing = self._missing(seen.lower)
-        self.replied = [seen.position, seen.event.id, seen.event.seq, missing, self._around(seen), seen.truncated]
+        event = seen.event
+        is_end = type(event) is RunEnd
+        if not is_end and not seen.is_assistant:
+            return
+        # What fills a gap stands before the event behind the gap, and there in the order of its own numbers.
+        place = [seen.position, 0 if seen.late else 1, event.seq or 0]
+        if seen.text:
+            missing = self._missing(seen.lower)
+            told = [place, event.id, event.seq, missing, self._around(seen), seen.partial, seen.truncated]
+            if is_end:
+                self.output = _later(self.output, told)
+            else:
+                self.replied = _later(self.replied, told)
+        elif not is_end and seen.partial:
+            self.unheard = _later(self.unheard, [place, seen.truncated])
 
     def finding(self, run: RunFacts) -> Finding:
         if not self._canaries:
             return Finding(Outcome.SKIPPED, Reason.NO_CANARY, "no canary defined — cannot score", sound=True)
-        if run.output is not None:
-            return self._told(self._missing(run.output.lower()), (), sound=True, cut=run.truncated_output)
-        if self.replied is None:
-            return self._told(list(range(len(self._canaries))), (), sound=False, cut=False)
-        position, event_id, seq, missing, text, cut = self.replied
-        sound = not run.tail_unknown and run.last_gap <= position
-        return self._told(missing, (Point(event_id, seq, "content", text),), sound=sound, cut=cut)
+        if self.output is not None:
+            return self._told(self.output, "output", sound=True)
+        unheard, replied = self.unheard, self.replied
+        if replied is None:
+            cut = unheard is not None and unheard[1]
+            return self._judged(list(range(len(self._canaries))), (), sound=False, cut=cut)
+        if run.last_gap > replied[0][0]:
+            # Said here, for the gap may be closed where order does not matter: here the order of messages does.
+            text = f"a later message may be missing; so far: {self._told(replied, 'content', sound=False).evidence}"
+            return Finding(Outcome.NOT_GRADED, Reason.INCOMPLETE, text)
+        if unheard is not None and unheard[0] > replied[0]:
+            return self._told(replied, "content", sound=False, cut=unheard[1])
+        return self._told(replied, "content", sound=not run.tail_unknown)
 
-    def _told(self, missing: list[int], points: tuple[Point, ...], *, sound: bool, cut: bool) -> Finding:
+    def _told(self, reply: list[Any], path: str, *, sound: bool, cut: bool = False) -> Finding:
+        _, event_id, seq, missing, text, partial, truncated = reply
+        points = (Point(event_id, seq, path, text),)
+        if missing:
+            return self._judged(missing, points, sound=sound and not partial, cut=cut or truncated)
+        return self._judged(missing, points, sound=sound, cut=cut)
+
+    def _judged(self, missing: list[int], points: tuple[Point, ...], *, sound: bool, cut: bool) -> Finding:
         if missing:
             text = "tool data missing: " + ", ".join(self._canaries[n] for n in missing)
-            return Finding(Outcome.FAIL, Reason.UNGROUNDED, text, points, sound=sound and not cut, cut=cut)
-        return Finding(Outcome.PASS, Reason.GROUNDED, "tool data present (canary found)", points, sound=sound)
+            return Finding(Outcome.FAIL, Reason.UNGROUNDED, text, points, sound=sound, cut=cut)
+        return Finding(Outcome.PASS, Reason.GROUNDED, "tool data present (canary found)", points, sound=sound, cut=cut)
 
     def _missing(self, lower: str) -> list[int]:
         return [n for n, canary in enumerate(self._canaries) if canary.lower() not in lower]
@@ -75,3 +103,8 @@ class ToolGrounding(Grader):
         found = [at for canary in self._canaries if (at := seen.lower.find(canary.lower())) >= 0]
         start = min(found, default=0)
         return excerpt(seen.text, start, start)
+
+
+def _later(one: list[Any] | None, other: list[Any]) -> list[Any]:
+    """Of two messages that one which stands later in the run."""
+    return other if one is None or other[0] >= one[0] else one

@@ -27,7 +27,7 @@ class Precedes(Grader):
     led: list[Any] | None = field(default=None, init=False)
     """The first call of ``first``: event id, seq, a gap before it."""
     followed: list[Any] | None = field(default=None, init=False)
-    """The call of ``then`` that counts: event id, seq, a gap before it, tool, step."""
+    """The call of ``then`` that counts: event id, seq, a gap before the end of its step, tool, step."""
 
     def wants(self) -> tuple[type[Event], ...]:
         return (ToolCall, Message)
@@ -46,6 +46,7 @@ class Precedes(Grader):
             return
         event = seen.event
         if self.followed is not None and self._is_past(event, self.followed[4]):
+            self.followed[2] = seen.gap  # A ``first`` of the same step may be missing too.
             self.settled = True
             return
         if not isinstance(event, ToolCall):

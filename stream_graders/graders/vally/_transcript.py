@@ -34,7 +34,7 @@ class Transcript(Grader):
         return [] if self.substring else [("substring", "an empty text is in every message; write what to look for")]
 
     def update(self, seen: Seen) -> None:
-        if not seen.is_assistant:
+        if self.settled or not seen.is_assistant:
             return
         self.spoken = True
         if self._needle.within(seen.text, seen.lower):

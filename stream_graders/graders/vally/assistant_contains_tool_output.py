@@ -5,7 +5,7 @@ from hashlib import blake2b
 from html import unescape
 from typing import Any
 
-from ...events import Event, Message, ToolResult
+from ...events import UNSENT, Event, Message, ToolResult, to_json
 from ...grading import Grader, RunFacts, Seen, excerpt, shown
 from ...matching.paths import parse, scalar_at
 from ...matching.patterns import Pattern
@@ -16,6 +16,8 @@ VALUES = 256
 """Values remembered a check; beyond it the longest goes, for short ones are likelier to be repeated."""
 LITERAL = 64
 """Characters of a value kept as they are; of a longer one the rest is a hash."""
+SHOWN = 1_000
+"""Characters of the echoed value that are kept for the evidence."""
 
 
 @dataclass
@@ -48,6 +50,8 @@ class AssistantContainsToolOutput(Grader):
     escaped: bool = field(default=False, init=False)
     kept: list[list[Any]] = field(default_factory=list, init=False)
     """Values still to be repeated, in the order of their capture: text, length, hash or null, event id, seq."""
+    weight: int = field(default=0, init=False)
+    """Bytes of ``kept`` as JSON."""
     hit: list[Any] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -115,45 +119,52 @@ class AssistantContainsToolOutput(Grader):
         return Finding(Outcome.FAIL, Reason.NOTHING_CAPTURED, text, cut=self.cut)
 
     def size(self) -> int:
-        return sum(len(value[0]) + 90 for value in self.kept)
+        return self.weight
 
     def _error(self) -> str | None:
         return None if self._pattern is None else self._pattern.error
 
     def _capture(self, seen: Seen) -> None:
         value = self._value(seen)
+        # The missing part of a text may change what its first match is, so a failure does not stand.
+        self.cut = self.cut or seen.truncated
         if not value:
-            self.cut = self.cut or seen.truncated
             return
         self.captures += 1
         # A message that holds this value holds the older one too, and the older one is the evidence.
         if any(old[2] is None and old[0] in value for old in self.kept):
             return
-        if len(value) <= LITERAL:
-            self.kept.append([value, len(value), None, seen.event.id, seen.event.seq])
-        else:
-            self.kept.append([value[:LITERAL], len(value), _hash(value), seen.event.id, seen.event.seq])
+        digest = None if len(value) <= LITERAL else _hash(value)
+        kept = [value[:LITERAL], len(value), digest, seen.event.id, seen.event.seq]
+        self.kept.append(kept)
+        self.weight += _weight(kept)
         if len(self.kept) > VALUES:
-            self.kept.remove(max(self.kept, key=lambda kept: kept[1]))
+            longest = max(self.kept, key=lambda kept: kept[1])
+            self.kept.remove(longest)
+            self.weight -= _weight(longest)
             self.dropped += 1
 
     def _value(self, seen: Seen) -> str | None:
         if self._pattern is None:
             event = seen.event
             sent = event.result if isinstance(event, ToolResult) else None
-            return scalar_at(seen.text if sent is None or isinstance(sent, str) else sent, self._steps)
+            as_text = sent is None or sent is UNSENT or isinstance(sent, str)
+            return scalar_at(seen.text if as_text else sent, self._steps)
         match = self._pattern.search(seen.text)
-        return None if match is None else match.value
+        if match is None or (seen.truncated and match.end == len(seen.text)):
+            return None  # A match that runs into the cut may be the beginning of the value.
+        return match.value
 
     def _listen(self, seen: Seen) -> None:
         text = seen.text
         for start, length, digest, from_id, from_seq in self.kept:
             at = _found(text, start, length, digest)
             if at >= 0:
-                value = text[at : at + length]
+                value = text[at : at + length] if length <= SHOWN else f"{text[at : at + SHOWN]}…"
                 said = excerpt(text, at, at + length)
                 self.hit = [value, seen.event.id, seen.event.seq, said, from_id, from_seq]
                 self.kept = []
+                self.weight = 0
                 self.settled = True
                 return
             if digest is None and "&" in start and unescape(start) in text:
@@ -166,6 +177,10 @@ def _found(text: str, start: str, length: int, digest: str | None) -> int:
     while at >= 0 and digest is not None and _hash(text[at : at + length]) != digest:
         at = text.find(start, at + 1)
     return at
+
+
+def _weight(kept: list[Any]) -> int:
+    return len(to_json(kept)) + 1
 
 
 def _hash(value: str) -> str:
