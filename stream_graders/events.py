@@ -258,12 +258,14 @@ def text_of(content: Content | UnsetType) -> str:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def stamp(ts: datetime | int) -> str:
+def stamp(ts: datetime | int | str) -> str:
     """The one spelling of a time in what we publish: UTC, milliseconds, or microseconds where there are any.
 
     >>> stamp(1_764_410_400_123_000_000)
     '2025-11-29T10:00:00.123Z'
     """
+    if isinstance(ts, str):
+        return ts  # Stamped before.
     if isinstance(ts, int):
         try:
             moment = _EPOCH + timedelta(microseconds=ts // 1000)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .events import Event, RunEnd, ToolCall, TurnEnd, stamp
+from .events import Event, Message, RunEnd, ToolCall, TurnEnd, stamp
 from .grading import Grader, RunFacts, Seen
 from .matching.redaction import masked
 from .matching.tools import fits
@@ -173,14 +173,17 @@ class Gradebook:
         if self._turned:
             effects += self._end_turns(seen, offset, see)
         settled: list[Entry] = []
-        for entry in self._readers.get(type(seen.event), ()):
+        grown = False
+        kind = type(seen.event)
+        for entry in self._readers.get(kind, ()):
             if entry.settled or (seen.late and not entry.grader.order_free):
                 continue
             if entry.check.turn is not None:
                 # The run's end reports the reply of the run, not that of a turn.
-                if entry.over or seen.turn != entry.check.turn or type(seen.event) is RunEnd:
+                if entry.over or seen.turn != entry.check.turn or kind is RunEnd:
                     continue
                 entry.astray = entry.astray or (seen.gap and seen.event.turn is None)
+            grown = grown or entry.grader.grows
             try:
                 entry.grader.update(seen)
             except Exception as error:  # noqa: BLE001  (one grader's bug is one check's error; its neighbours go on)
@@ -190,13 +193,13 @@ class Gradebook:
                 entry.settled = True
                 entry.decided = decided_by(seen.event, offset)
                 settled.append(entry)
-        if self._growing:
+        if grown:
             self._bound()
-        if self._waiting:
+        if self._waiting and (kind is ToolCall or kind is Message):
             settled += self._now_applies(seen, settled)
         for entry in settled:
             effects += self._say_early(entry, see)
-        if self._turned and type(seen.event) is TurnEnd and not seen.late:
+        if self._turned and kind is TurnEnd and not seen.late:
             for entry in self._turned:
                 if entry.check.turn == seen.turn and not entry.over:
                     effects += self._end_turn(entry, seen.event, offset, see)

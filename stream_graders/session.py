@@ -16,6 +16,7 @@ A session is in one phase at a time:
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from .events import (
@@ -108,6 +109,7 @@ class Session:
         self.phase = "new"
         self.now = 0
         self.offset = -1
+        self._calm_until = 0
         self._reset()
 
     def _reset(self) -> None:
@@ -129,7 +131,8 @@ class Session:
         self.paused = False
         self.opened_at = ""
         self.first_event_id = ""
-        self.last_event_at = ""
+        self.last_event_at: datetime | int | str = ""
+        """As the event has it: it is stamped when somebody looks, for most events nobody does."""
         self.tools_seen = False
         self.no_messages = self.no_results = False
         """Content of messages or results was left out by their sender."""
@@ -164,7 +167,7 @@ class Session:
             self.ledger.replayed += 1
             return []
         now = max(at.time, self.now)
-        effects = self.advance(now)
+        effects = [] if now < self._calm_until else self.advance(now)
         if self.phase == "gone":
             self._reset()
         self.now, self.offset = now, at.offset
@@ -176,6 +179,8 @@ class Session:
             self.ledger.buried += 1
             effects.append(Bury(reason))
         self.ledger.held += self._held() - held
+        if self.phase != "open" or self.order.held or self.end is not None:
+            self._calm_until = 0
         return effects
 
     def advance(self, now: int) -> list[Effect]:
@@ -186,7 +191,19 @@ class Session:
             held = self._held()
             self._expire(due, effects)
             self.ledger.held += self._held() - held
+        self._calm_until = self._nothing_before(due)
         return effects
+
+    def _nothing_before(self, due: int | None) -> int:
+        """A time before which nothing can be due, whatever events come: asking for the deadline at each costs more.
+
+        Only in an open run that nothing waits in: events move its silence on, and whose move it is changes how long
+        that lasts, but never to less than the shortest.
+        """
+        if self.phase != "open" or self.order.held or self.end is not None or due is None:
+            return 0
+        times = self._times()
+        return min(due, self.now + min(times.idle_user, times.idle_agent, times.idle_tool))
 
     def finish(self) -> list[Effect]:
         """The input has ended: complete what is open, as `grade` does with a file."""
@@ -404,7 +421,7 @@ class Session:
         else:
             self.quiet_since = self.now
             self.paused = isinstance(event, RunPause)
-            self.last_event_at = stamp(event.ts)
+            self.last_event_at = event.ts
         self._note(event, offset)
         see = See(self._standpoint)
         for book in self.books:
@@ -560,6 +577,7 @@ class Session:
             return to_json([*head, self.until, self.refusal, self.identity.tenant])
         if self.phase == "ended":
             return to_json([*head, self.until, self.order.marks(), self.identity, self.reports, self.pins])
+        self.last_event_at = stamp(self.last_event_at)  # As it will come back: the spelling must not depend on a move.
         return to_json(
             [
                 *head,
@@ -644,7 +662,7 @@ class Session:
             "completion": self.completion,
             "status": None if self.end is None else self.end[4],
             "first_event_at": self.opened_at,
-            "last_event_at": self.last_event_at,
+            "last_event_at": stamp(self.last_event_at),
             "events": self.course.applied,
             "turns": self.course.turn + 1,
         }

@@ -65,7 +65,7 @@ class When:
     check: str | None = None
     outcome: tuple[str, ...] = ("pass",)
 
-    @property
+    @cached_property
     def clauses(self) -> dict[str, Any]:
         """The clauses that were given, as a suite file writes them."""
         given = {name: value for name, value in asdict(self).items() if value}

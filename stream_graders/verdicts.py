@@ -233,11 +233,9 @@ class Violation(Struct, frozen=True, kw_only=True, gc=False):
 
 def identify(*parts: str | int | None) -> str:
     """The id of what ``parts`` name: 128 bits in hex, the same in every process and replay."""
-    digest = blake2b(digest_size=16)
-    for part in parts:
-        text = "" if part is None else str(part)
-        digest.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+    texts = ["" if part is None else str(part) for part in parts]
+    told = "".join([f"{len(text)}:{text}" for text in texts])
+    return blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def identity_from(value: Any) -> Identity:

@@ -56,7 +56,7 @@ class Counts:
     def __init__(self) -> None:
         self.ledger = Ledger()
         self.consumed = 0
-        self.events: Counter[str] = Counter()
+        self.events: Counter[type] = Counter()
         self.dead: Counter[str] = Counter()
         self.published: list[Verdict | RunVerdict | Violation] = []
         """Records made since somebody last took them, for metrics."""
@@ -96,6 +96,8 @@ class Desk:
         self._limit = live
         self._kept = kept
         self._live: dict[bytes, Session] = {}
+        self._misplaced: dict[bytes, bool] = {}
+        """Of the live sessions: does the run belong to another partition? Hashing a key costs more than grading."""
         self._fed: dict[bytes, list[tuple[Event, At]]] = {}
         """What each session was fed in the batch at work, to rebuild it without a record that it fails on."""
         self._touched: set[bytes] = set()
@@ -123,10 +125,10 @@ class Desk:
                     counts.ledger.skipped -= 1  # Its stand-in will be counted, and the record is by now.
                     self._feed(record, event.taken)
             elif isinstance(event, Event):
-                counts.events[_type(event)] += 1
+                counts.events[type(event)] += 1
                 self._feed(record, event)
             else:
-                counts.events["tick"] += 1
+                counts.events[Tick] += 1
                 counts.ledger.skipped += 1
 
     def advance(self, limit: int = ADVANCES) -> None:
@@ -172,9 +174,9 @@ class Desk:
         for key in [key for key, mark in self._gone.items() if committed > mark]:
             out.states[key] = None
             out.removed[key] = self._gone.pop(key)
-            self._live.pop(key, None)
+            self._drop(key)
         while len(self._live) > self._limit:
-            del self._live[next(iter(self._live))]
+            self._drop(next(iter(self._live)))
         return out
 
     # -- one event ---------------------------------------------------------------------------------------------------
@@ -182,8 +184,7 @@ class Desk:
     def _feed(self, record: Record, event: Event) -> None:
         key = event.run_id.encode()
         session = self._session(key)
-        misplaced = (murmur2(key) & 0x7FFFFFFF) % self.partitions != self.partition
-        at = At(record.timestamp, record.offset, len(record.value or b""), misplaced)
+        at = At(record.timestamp, record.offset, len(record.value or b""), self._misplaced[key])
         try:
             effects = session.feed(event, at)
         except StateError:
@@ -202,8 +203,13 @@ class Desk:
         session = self._live.pop(key, None)
         if session is None:
             session = self._loaded(key, self.counts.ledger)
+            self._misplaced[key] = (murmur2(key) & 0x7FFFFFFF) % self.partitions != self.partition
         self._live[key] = session  # Last in the order of a dict: the least recently used stands first.
         return session
+
+    def _drop(self, key: bytes) -> None:
+        self._live.pop(key, None)
+        self._misplaced.pop(key, None)
 
     def _loaded(self, key: bytes, ledger: Ledger) -> Session:
         data = self._kept.get(key)
@@ -262,10 +268,6 @@ class Desk:
         }
         told = [(name, value.encode()) for name, value in headers.items()]
         self._out.dead_letters.append((record.key, record.value, told))
-
-
-def _type(event: Event) -> str:
-    return str(type(event).__struct_config__.tag)
 
 
 def _in_place_of(event: Event) -> Unknown:

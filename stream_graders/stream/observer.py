@@ -69,7 +69,8 @@ class Observer:
         for name in FATES:
             self._raise_to(metrics.events.labels(LABELS.get(name, name)), name, getattr(ledger, name))
         for kind, count in counts.events.items():
-            self._raise_to(metrics.consumed.labels(kind), f"type {kind}", count)
+            name = str(kind.__struct_config__.tag)
+            self._raise_to(metrics.consumed.labels(name), f"type {name}", count)
         for reason, count in counts.dead.items():
             self._raise_to(metrics.dead.labels(reason), f"dead {reason}", count)
         self._raise_to(metrics.replayed, "replayed", ledger.replayed)
