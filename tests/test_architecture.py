@@ -3,12 +3,26 @@
 import shutil
 import subprocess
 import sysconfig
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LINTER = Path(sysconfig.get_path("scripts")) / "lint-imports"
+
+
+def contracts() -> dict[str, dict[str, Any]]:
+    """The contracts by name."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    return {contract["name"]: contract for contract in settings["contracts"]}
+
+
+def modules() -> set[str]:
+    """The modules and packages that stand directly in ours."""
+    paths = (ROOT / "stream_graders").iterdir()
+    return {path.stem for path in paths if path.suffix == ".py" or (path / "__init__.py").exists()} - {"__init__"}
 
 
 def lint(folder: Path) -> tuple[bool, str]:
@@ -61,6 +75,16 @@ BREAKS = {
         "from ..agentlasso import tool_called",
         "Graders do not know each other BROKEN",
     ),
+    "an edge builds on Faust": (
+        "metrics.py",
+        "import faust",
+        "Only stream/ knows Faust BROKEN",
+    ),
+    "the emitter brings the graders along": (
+        "emit/runs.py",
+        "from ..testing import run",
+        "The emitter carries nothing of the package but events and wire BROKEN",
+    ),
 }
 
 
@@ -71,3 +95,20 @@ def test_a_break_is_reported(copy: Path, module: str, line: str, report: str) ->
     held, output = lint(copy)
     assert not held
     assert report in output
+
+
+def test_each_contract_is_broken_once_above() -> None:
+    assert {report.removesuffix(" BROKEN") for *_, report in BREAKS.values() if report.endswith(" BROKEN")} == set(
+        contracts()
+    )
+
+
+def test_no_layer_that_is_written_stands_in_parentheses() -> None:
+    layers = contracts()["Dependencies point inward"]["layers"]
+    named = {name.strip() for layer in layers for name in layer.split("|")}
+    assert {name for name in named if not name.startswith("(")} == modules()
+
+
+def test_what_the_emitter_may_not_import_is_all_but_events_and_wire() -> None:
+    forbidden = contracts()["The emitter carries nothing of the package but events and wire"]["forbidden_modules"]
+    assert {name.removeprefix("stream_graders.") for name in forbidden} == modules() - {"emit", "events", "wire"}
