@@ -6,6 +6,7 @@ verdict with a revision. Nothing here knows Kafka, time or files.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from .events import Event, Message, RunEnd, ToolCall, TurnEnd, stamp
@@ -61,6 +62,11 @@ class Standpoint:
     waits: bool = False
     """Events are held back behind a gap: what comes next is not known."""
 
+    @cached_property
+    def fields(self) -> dict[str, Any]:
+        """The identity as the fields of a record."""
+        return {name: getattr(self.identity, name) for name in self.identity.__struct_fields__}
+
     def facts(self, grader: Grader) -> RunFacts:
         """The facts that count for this grader."""
         return self.free if grader.order_free else self.ordered
@@ -83,12 +89,14 @@ class Entry:
         "revision",
         "said",
         "settled",
+        "turn",
         "violation",
     )  # fmt: skip
 
     def __init__(self, check: Check, grader: Grader) -> None:
         self.check = check
         self.grader = grader
+        self.turn = check.turn
         self.settled = grader.settled
         self.decided: Decided | None = None
         self.raised: str | None = None
@@ -99,7 +107,7 @@ class Entry:
         self.in_turn = 0
         """Events of the check's turn that were seen."""
         self.astray = False
-        """An event of the turn came after a gap and its turn was counted: a user message may be missing."""
+        """An event that it was shown may belong elsewhere: into another turn, or behind another producer's events."""
         self.over = False
         """The check's turn ended."""
         self.revision = -1
@@ -155,6 +163,7 @@ class Gradebook:
         """An outcome is new since the last run verdict."""
         self.changed = any(isinstance(entry.grader, Gone) for entry in entries)
         self._readers = _readers(suite, entries)
+        """By event type, the entries that still read it: one that is settled leaves."""
         self._growing = [entry for entry in entries if entry.grader.grows]
         self._turned = [entry for entry in entries if entry.check.turn is not None]
         self._waiting = [entry for entry in entries if entry.check.when is not None]
@@ -175,26 +184,27 @@ class Gradebook:
         settled: list[Entry] = []
         grown = False
         kind = type(seen.event)
+        late = seen.late
         for entry in self._readers.get(kind, ()):
-            if entry.settled or (seen.late and not entry.grader.order_free):
+            grader = entry.grader
+            if entry.settled or (late and not grader.order_free) or (entry.turn is not None and not _of_turn(entry, seen)):
                 continue
-            if entry.check.turn is not None:
-                # The run's end reports the reply of the run, not that of a turn.
-                if entry.over or seen.turn != entry.check.turn or kind is RunEnd:
-                    continue
-                entry.astray = entry.astray or (seen.gap and seen.event.turn is None)
-            grown = grown or entry.grader.grows
+            if seen.loose and not grader.order_free:
+                entry.astray = True
+            grown = grown or grader.grows
             try:
-                entry.grader.update(seen)
+                grader.update(seen)
             except Exception as error:  # noqa: BLE001  (one grader's bug is one check's error; its neighbours go on)
                 entry.raised = _fault(error)
                 entry.settled = True
-            if entry.settled or entry.grader.settled:
+            if entry.settled or grader.settled:
                 entry.settled = True
                 entry.decided = decided_by(seen.event, offset)
                 settled.append(entry)
         if grown:
             self._bound()
+        if settled:
+            self._readers = {of: [e for e in readers if not e.settled] for of, readers in self._readers.items()}
         if self._waiting and (kind is ToolCall or kind is Message):
             settled += self._now_applies(seen, settled)
         for entry in settled:
@@ -223,7 +233,6 @@ class Gradebook:
         counts = dict.fromkeys(map(str, Outcome), 0)
         for line in lines:
             counts[line.outcome] += 1
-        identity = at.identity
         record = RunVerdict(
             id=identify(
                 at.run_id, at.opened_at, at.first_event_id, self.suite.name, self.version, "run", self.revision
@@ -245,7 +254,7 @@ class Gradebook:
             partially_graded=stand.partially_graded,
             flags=self._flags(at),
             **facts,
-            **_identity(identity),
+            **at.fields,
         )
         return Publish(record)
 
@@ -489,7 +498,7 @@ class Gradebook:
             points=points,
             decided_by=None if decided is None else Decider(decided[0], decided[2], decided[1]),
             flags=self._flags(at),
-            **_identity(at.identity),
+            **at.fields,
         )
 
     def _shown(self, finding: Finding) -> tuple[str, tuple[Point, ...]]:
@@ -506,13 +515,21 @@ class Gradebook:
 
 
 class See:
-    """Asks the session for its standpoint, at most once an event: most events need none."""
+    """Asks the session for its standpoint, at most once an event: most events need none.
+
+    The session keeps one and forgets its answer (`again`) before each event.
+    """
 
     __slots__ = ("_at", "_make")
 
     def __init__(self, make: Any) -> None:
         self._make = make
         self._at: Standpoint | None = None
+
+    def again(self) -> "See":
+        """Forget the answer: another event has come."""
+        self._at = None
+        return self
 
     def __call__(self) -> Standpoint:
         if self._at is None:
@@ -525,11 +542,20 @@ def decided_by(event: Event, offset: int) -> Decided:
     return (event.id, event.seq, stamp(event.ts), offset)
 
 
-def _readers(suite: Suite, entries: list[Entry]) -> dict[type[Event], tuple[Entry, ...]]:
+def _of_turn(entry: Entry, seen: Seen) -> bool:
+    """Does an event belong to the turn that a check is about?"""
+    # The run's end reports the reply of the run, not that of a turn.
+    if entry.over or seen.turn != entry.turn or type(seen.event) is RunEnd:
+        return False
+    entry.astray = entry.astray or (seen.gap and seen.event.turn is None)
+    return True
+
+
+def _readers(suite: Suite, entries: list[Entry]) -> dict[type[Event], list[Entry]]:
     if len(entries) == len(suite.checks) and all(e.check is c for e, c in zip(entries, suite.checks, strict=True)):
-        return {kind: tuple(entries[n] for n in places) for kind, places in suite.readers.items()}
+        return {kind: [entries[n] for n in places] for kind, places in suite.readers.items()}
     kinds = {kind for entry in entries for kind in entry.check.wants}
-    return {kind: tuple(e for e in entries if kind in e.check.wants) for kind in kinds}
+    return {kind: [e for e in entries if kind in e.check.wants] for kind in kinds}
 
 
 def _gone(suite: Suite, value: Sequence[Any], kind: Any) -> Entry:
@@ -599,7 +625,3 @@ def _score(outcome: Outcome) -> float | None:
 
 def _as_is(text: str) -> str:
     return text
-
-
-def _identity(identity: Identity) -> dict[str, Any]:
-    return {name: getattr(identity, name) for name in identity.__struct_fields__}

@@ -56,7 +56,7 @@ class Counts:
     def __init__(self) -> None:
         self.ledger = Ledger()
         self.consumed = 0
-        self.events: Counter[type] = Counter()
+        self.events: Counter[type[Event] | type[Tick]] = Counter()
         self.dead: Counter[str] = Counter()
         self.published: list[Verdict | RunVerdict | Violation] = []
         """Records made since somebody last took them, for metrics."""
