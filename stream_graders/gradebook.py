@@ -165,6 +165,7 @@ class Gradebook:
         self._readers = _readers(suite, entries)
         """By event type, the entries that still read it: one that is settled leaves."""
         self._growing = [entry for entry in entries if entry.grader.grows]
+        self._share = STATE_BYTES // max(1, len(self._growing))
         self._turned = [entry for entry in entries if entry.check.turn is not None]
         self._waiting = [entry for entry in entries if entry.check.when is not None]
 
@@ -191,9 +192,10 @@ class Gradebook:
                 continue
             if seen.loose and not grader.order_free:
                 entry.astray = True
-            grown = grown or grader.grows
             try:
                 grader.update(seen)
+                # While none exceeds its share, their sum cannot exceed the whole.
+                grown = grown or (grader.grows and grader.size() > self._share)
             except Exception as error:  # noqa: BLE001  (one grader's bug is one check's error; its neighbours go on)
                 entry.raised = _fault(error)
                 entry.settled = True
