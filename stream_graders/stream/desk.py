@@ -143,12 +143,19 @@ class Desk:
             self._publish(session, session.advance(self.clock))
             self._touched.add(key)
 
+    @property
+    def behind(self) -> bool:
+        """Are there runs left whose deadline log time has passed?"""
+        due = self._next_due()
+        return due is not None and due <= self.clock
+
     def deadline(self) -> int | None:
-        """The earliest log time at which something is due; None when nothing is."""
+        """The earliest log time at which there is something to do; None when there is nothing."""
+        return self.clock if self._gone else self._next_due()
+
+    def _next_due(self) -> int | None:
         while self._due and self._due_of.get(self._due[0][1]) != self._due[0][0]:
             heapq.heappop(self._due)
-        if self._gone:
-            return self.clock
         return self._due[0][0] if self._due else None
 
     @property

@@ -46,13 +46,16 @@ class Worker:
             self.begin(generation)
             events = self._grade(stream, first)
             partitions = {event.message.partition for event in events}
-            outputs = {partition: self.desks[partition].take(self.committed(partition)) for partition in partitions}
-            for partition, output in outputs.items():
-                for key, value in self.table.rewrites(partition).items():
-                    output.states.setdefault(key, value)
-            if await self._write(outputs, generation):
-                for event in events:
-                    event.ack()
+            if not await self._write(self._taken(partitions), generation):
+                continue
+            for event in events:
+                event.ack()
+            observe()
+            while behind := {partition for partition in partitions if self.desk(partition).behind}:
+                for partition in behind:
+                    self.desk(partition).advance()
+                if not await self._write(self._taken(behind), generation):
+                    break
                 observe()
 
     def begin(self, generation: int) -> None:
@@ -91,6 +94,13 @@ class Worker:
         for partition in {event.message.partition for event in events}:
             self.desk(partition).advance()
         return events
+
+    def _taken(self, partitions: set[int]) -> dict[int, Outputs]:
+        outputs = {partition: self.desk(partition).take(self.committed(partition)) for partition in partitions}
+        for partition, output in outputs.items():
+            for key, value in self.table.rewrites(partition).items():
+                output.states.setdefault(key, value)
+        return outputs
 
     async def _write(self, outputs: Mapping[int, Outputs], generation: int) -> bool:
         """Make outputs durable, then states; False if the group moved on, and another worker reads these records again."""

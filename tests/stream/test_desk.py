@@ -203,5 +203,7 @@ def test_a_hundred_thousand_silent_runs_are_moved_on_in_portions() -> None:
     tick = to_json(Tick(schema=SCHEMA))
     first = table.batch([Record(None, tick, 5_000, 20_000)])
     assert len(first.run_verdicts) == 2_000
+    assert table.desk.behind
     rest = [len(table.batch([Record(None, tick, 5_001 + n, 20_000)]).run_verdicts) for n in range(3)]
     assert rest == [2_000, 1_000, 0]
+    assert not table.desk.behind
