@@ -20,15 +20,19 @@ class Seen:
     ``position`` counts the run's applied events from 0. ``gap`` is true if an event before this one may be missing.
     """
 
-    __slots__ = ("_lower", "_text", "call", "event", "gap", "late", "position", "tool", "truncated", "turn")
+    __slots__ = ("_lower", "_text", "call", "event", "gap", "late", "loose", "position", "tool", "truncated", "turn")
 
-    def __init__(self, event: Event, position: int, turn: int, gap: bool = False, late: bool = False) -> None:
+    def __init__(
+        self, event: Event, position: int, turn: int, gap: bool = False, late: bool = False, loose: bool = False
+    ) -> None:
         self.event = event
         self.position = position
         self.turn = turn
         self.gap = gap
         self.late = late
         """It fills a gap that was given up; its position is that of the event after the gap."""
+        self.loose = loose
+        """Its place among other producers' events is not certain: some of theirs wait behind a gap, or did."""
         self.truncated = "truncated" in event.flags if event.flags else False
         self.tool: str | None = None
         """The tool of a call or result; a result without a name takes that of its call."""

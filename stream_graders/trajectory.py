@@ -147,8 +147,9 @@ class Order:
         return order
 
     def marks(self) -> list[Any]:
-        """What a tombstone keeps: how far each producer got, and the ids of unnumbered events."""
-        return [[[name, p.first_id, p.next] for name, p in self.producers.items()], self.restarts, self.recent[-4:]]
+        """What a tombstone keeps: how far each producer got, and the first and last ids of unnumbered events."""
+        recent = [*self.recent[:1], *self.recent[1:][-3:]]
+        return [[[name, p.first_id, p.next] for name, p in self.producers.items()], self.restarts, recent]
 
     @classmethod
     def from_marks(cls, values: list[Any]) -> "Order":
@@ -259,17 +260,17 @@ class Course:
         self.last_gap = -1
         self.flags: set[str] = set()
 
-    def read(self, event: Event, filled: int | None, *, waits: bool = False) -> Seen:
+    def read(self, event: Event, filled: int | None, *, loose: bool = False) -> Seen:
         """Place an event in the run. One that fills a given-up gap (``filled``) moves nothing on.
 
         Its turn is the one it names, else the one that is counted; a late event that names none has none (-1).
-        ``waits`` says that events of other producers are held back: what was before this one is not known yet.
         """
         late = filled is not None
         if not late:
             self._turn_to(event)
         turn = event.turn if event.turn is not None else -1 if late else self.turn
-        seen = Seen(event, self.applied if filled is None else filled, turn, waits or self.last_gap >= 0, late)
+        place = self.applied if filled is None else filled
+        seen = Seen(event, place, turn, loose or self.last_gap >= 0, late, loose)
         if isinstance(event, ToolCall):
             seen.tool = event.name
             if not late:
@@ -323,7 +324,8 @@ class Course:
         """The open call that a result answers.
 
         With an id, the oldest call with that id, else the oldest without one. Without an id, the oldest call of the
-        named tool that has none either, else the only call it can be; two or more are not guessed at.
+        named tool that has none either, else the only call it can be; two or more are not guessed at, nor is one
+        where a second may be missing.
         """
         seen.tool = event.name
         fits = [call for call in self.calls if event.name in (None, call[1])]
@@ -331,10 +333,10 @@ class Course:
         if event.call_id:
             call_id = bounded(event.call_id)
             found = [call for call in fits if call[0] == call_id]
-            found = found or (bare if event.name or len(bare) == 1 else [])
+            found = found or (bare if event.name or (len(bare) == 1 and not seen.gap) else [])
         else:
             # Without ids the calls of one tool are answered in their order.
-            found = bare if event.name and bare else fits if len(fits) == 1 else []
+            found = bare if event.name and bare else fits if len(fits) == 1 and not seen.gap else []
         if not found:
             self.flags.add("result_unpaired")
             return

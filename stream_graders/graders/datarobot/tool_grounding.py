@@ -54,7 +54,7 @@ class ToolGrounding(Grader):
         is_end = type(event) is RunEnd
         if not is_end and not seen.is_assistant:
             return
-        # What fills a gap stands before the event behind the gap, and there in the order of its own numbers.
+        # What fills a gap stands before the event behind the gap, in the order of its own numbers.
         place = [seen.position, 0 if seen.late else 1, event.seq or 0]
         if seen.text:
             missing = self._missing(seen.lower)
@@ -75,7 +75,8 @@ class ToolGrounding(Grader):
         if replied is None:
             cut = unheard is not None and unheard[1]
             return self._judged(list(range(len(self._canaries))), (), sound=False, cut=cut)
-        if run.last_gap > replied[0][0]:
+        position, follows_gap, _ = replied[0]
+        if run.last_gap >= position + follows_gap:
             # Said here, for the gap may be closed where order does not matter: here the order of messages does.
             text = f"a later message may be missing; so far: {self._told(replied, 'content', sound=False).evidence}"
             return Finding(Outcome.NOT_GRADED, Reason.INCOMPLETE, text)
