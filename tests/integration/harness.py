@@ -2,12 +2,17 @@
 
 import asyncio
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
+import urllib.request
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -116,6 +121,15 @@ class Stage:
         finally:
             await consumer.stop()
 
+    def write_states(self, records: Iterable[ConsumerRecord[bytes, bytes]]) -> None:
+        """Append records to the changelog once more, each to its partition, as a late writer would."""
+        asyncio.run(self._write_states(records))
+
+    async def _write_states(self, records: Iterable[ConsumerRecord[bytes, bytes]]) -> None:
+        async with AIOKafkaProducer(bootstrap_servers=self.bootstrap) as producer:
+            for record in records:
+                await producer.send_and_wait(record.topic, record.value, record.key, partition=record.partition)
+
     def committed(self) -> int:
         """The journal records that the worker's group has committed, all partitions together."""
         return asyncio.run(self._committed())
@@ -189,6 +203,73 @@ class WorkerProcess:
     def output(self) -> str:
         """What it wrote."""
         return self.log.read_text() if self.log.exists() else ""
+
+
+class Feed:
+    """Tells events in pieces, each once the one before is committed: whatever befalls a worker, it is at work."""
+
+    def __init__(self, stage: Stage, events: Sequence[Event], piece: int = 100) -> None:
+        self._stage = stage
+        self._events = events
+        self._piece = piece
+        self._at_once = threading.Event()
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._telling: Future[None] | None = None
+
+    def __enter__(self) -> "Feed":
+        self._telling = self._pool.submit(self._tell)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._at_once.set()
+        self._pool.shutdown()
+
+    def finish(self, worker: WorkerProcess) -> None:
+        """Tell the rest at once, and wait until all is graded."""
+        assert self._telling is not None
+        assert not self._telling.done(), "the story ran out of events before its end"
+        self._at_once.set()
+        self._telling.result()
+        until(lambda: self._stage.committed() == len(self._events), "the journal being read to its end", worker)
+
+    def _tell(self) -> None:
+        for told in range(0, len(self._events), self._piece):
+            while not self._at_once.wait(0.05) and self._stage.committed() < told:
+                pass
+            if self._at_once.is_set():
+                self._stage.tell(self._events[told:])
+                return
+            self._stage.tell(self._events[told : told + self._piece])
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Metrics:
+    """What a worker's metrics page says now."""
+
+    def __init__(self, port: int) -> None:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+            self.text = page.read().decode()
+
+    def of(self, name: str, **labels: str) -> float:
+        """The sum of a metric's series that carry these labels."""
+        wanted = [f'{key}="{value}"' for key, value in labels.items()]
+        rows = [row for row in self.text.splitlines() if re.match(rf"stream_graders_{name}[ {{]", row)]
+        return sum(float(row.rsplit(" ", 1)[1]) for row in rows if all(label in row for label in wanted))
+
+
+def is_ready(port: int) -> bool:
+    """Does the worker that serves this port say that it is ready?"""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz") as page:
+            return bool(page.status == 200)
+    except OSError:  # Not there yet, or 503.
+        return False
 
 
 def until(condition: Callable[[], bool], what: str, worker: WorkerProcess | None = None) -> None:
