@@ -14,7 +14,7 @@ from aiokafka.partitioner import murmur2
 
 from ..events import SCHEMA, DeadLetter, Event, Tick, Unknown, to_json
 from ..gradebook import Publish
-from ..session import At, Bury, Effect, Ledger, Session, StateError, kept_deadline, watermark
+from ..session import At, Bury, Effect, Ledger, Session, StateError, kept_deadline
 from ..suites import Fleet
 from ..verdicts import RunVerdict, Verdict, Violation
 from ..wire import Refused, decode
@@ -281,8 +281,3 @@ def _in_place_of(event: Event) -> Unknown:
     return Unknown(
         schema=SCHEMA, id=event.id, run_id=event.run_id, ts=event.ts, seq=event.seq, producer=event.producer, lost=True
     )
-
-
-def newest(one: bytes | None, other: bytes) -> bytes:
-    """Of two states of a run the one that has read further: a stalled worker may write an old one late."""
-    return other if one is None or watermark(one) <= watermark(other) else one

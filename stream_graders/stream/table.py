@@ -1,16 +1,18 @@
 """The runs' states: bytes by run id, kept in the changelog, recovered in batches."""
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import faust
 
 from ..session import watermark
-from .desk import newest
 
 GONE = "sg-watermark"
 """The header of a removal: how far the removed state had read."""
+LATE_MS = 3_600_000
+"""How much later than a removal an old state may be written: a worker that stood still ends before it writes, so it can
+only be on its way, and the network gives up sooner."""
 
 
 class StateTable(faust.Table[bytes, bytes]):
@@ -24,8 +26,9 @@ class StateTable(faust.Table[bytes, bytes]):
         """Hold nothing; apart from the constructor, so that recovery can be told without Faust."""
         self.kept: dict[int, dict[bytes, bytes]] = defaultdict(dict)
         self.stale: dict[int, set[bytes]] = defaultdict(set)
-        """Keys whose newest state is not the last in the changelog: it is to be written again."""
-        self._removed: dict[int, dict[bytes, int]] = defaultdict(dict)
+        """Keys whose newest state, or removal, is not the last in the changelog: it is to be written again."""
+        self._removed: dict[int, OrderedDict[bytes, tuple[int, int]]] = defaultdict(OrderedDict)
+        """Of removals, in their order, how far the removed state had read and when it was removed."""
         self._forgotten: set[int] = set()
         self.size = 0
         """Bytes of all states."""
@@ -48,10 +51,12 @@ class StateTable(faust.Table[bytes, bytes]):
             if value is not None:
                 kept[key] = value
 
-    def rewrites(self, partition: int) -> dict[bytes, bytes]:
-        """The states to be written again after a recovery; each is given once."""
+    def rewrites(self, partition: int) -> tuple[dict[bytes, bytes | None], dict[bytes, int]]:
+        """What is to be written again after a recovery, and of removals how far they had read; each is given once."""
         stale = self.stale.pop(partition, set())
-        return {key: self.kept[partition][key] for key in stale if key in self.kept[partition]}
+        kept, removed = self.kept[partition], self._removed[partition]
+        states = {key: kept.get(key) for key in stale if key in kept or key in removed}
+        return states, {key: removed[key][0] for key, value in states.items() if value is None}
 
     def persisted_offset(self, tp: Any) -> int | None:
         """Where recovery starts: at the beginning for a partition that was forgotten, whatever Faust remembers of it."""
@@ -73,20 +78,32 @@ class StateTable(faust.Table[bytes, bytes]):
         self.recovered = True
 
     def _recover(self, partition: int, record: Any) -> None:
-        kept, removed = self.kept[partition], self._removed[partition]
         key, value = record.key, record.value
-        if value is None:
-            mark = next((int(told) for name, told in record.headers if name == GONE), -1)
-            old = kept.get(key)
-            if old is None or watermark(old) <= mark or mark < 0:
-                kept.pop(key, None)
-                removed[key] = max(mark, removed.get(key, -1), -1 if old is None else watermark(old))
-            return
-        if watermark(value) <= removed.get(key, -1):
-            return  # Written late by a worker that stood still, after the run was done with.
+        kept, stale = self.kept[partition], self.stale[partition]
         old = kept.get(key)
-        kept[key] = newest(old, value)
-        if kept[key] is not value:
-            self.stale[partition].add(key)
+        read = -1 if old is None else watermark(old)
+        removed = self._removed[partition].get(key, (-1, 0))[0]
+        if value is None:
+            mark = next((int(told) for name, told in record.headers if name == GONE), read)
+            if mark < read:
+                stale.add(key)  # The run came back before this removal was written.
+                return
+            kept.pop(key, None)
+            self._remove(partition, key, max(mark, removed), record.timestamp)
+        elif watermark(value) <= removed:
+            stale.add(key)  # Written late by a worker that stood still, after the run was done with.
+            return
+        elif watermark(value) < read:
+            stale.add(key)
+            return
         else:
-            self.stale[partition].discard(key)
+            kept[key] = value
+        stale.discard(key)
+
+    def _remove(self, partition: int, key: bytes, mark: int, when: int) -> None:
+        """Remember a removal for as long as an older state may come after it."""
+        removed = self._removed[partition]
+        removed.pop(key, None)
+        removed[key] = (mark, when)
+        while removed and next(iter(removed.values()))[1] < when - LATE_MS:
+            removed.popitem(last=False)

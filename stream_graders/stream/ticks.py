@@ -1,7 +1,8 @@
 """Lets log time pass in a partition that nobody writes to.
 
 Deadlines run on the append times of the journal, so a run that falls silent in a silent partition would never end. A
-tick is a record without a run: it changes when a verdict comes, never what it says.
+tick is a record without a run: it changes when a verdict comes, never what it says. Nor does a partition wait for its
+next event with a state that is to be written again: compaction may be faster.
 """
 
 import asyncio
@@ -42,7 +43,7 @@ async def tick(app: Any, worker: Worker, table: StateTable) -> None:
 def _is_due(app: Any, worker: Worker, partition: int) -> bool:
     desk = worker.desk(partition)
     deadline = desk.deadline()
-    if deadline is None or deadline > time.time() * 1000:
+    if not worker.table.stale.get(partition) and (deadline is None or deadline > time.time() * 1000):
         return False
     end = app.consumer.highwater(TP(worker.topics["journal"], partition))
     return end is not None and max(desk.read + 1, worker.committed(partition)) >= end

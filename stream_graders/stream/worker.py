@@ -98,8 +98,9 @@ class Worker:
     def _taken(self, partitions: set[int]) -> dict[int, Outputs]:
         outputs = {partition: self.desk(partition).take(self.committed(partition)) for partition in partitions}
         for partition, output in outputs.items():
-            for key, value in self.table.rewrites(partition).items():
-                output.states.setdefault(key, value)
+            states, removed = self.table.rewrites(partition)
+            output.states = {**states, **output.states}
+            output.removed = {**removed, **output.removed}
         return outputs
 
     async def _write(self, outputs: Mapping[int, Outputs], generation: int) -> bool:
@@ -136,7 +137,7 @@ class Worker:
 
 
 def _states(output: Outputs) -> list[Output]:
-    marks = output.removed
     return [
-        (key, value, [(GONE, str(marks[key]).encode())] if key in marks else []) for key, value in output.states.items()
+        (key, value, [] if value is not None else [(GONE, str(output.removed[key]).encode())])
+        for key, value in output.states.items()
     ]

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from stream_graders.events import to_json
-from stream_graders.stream.table import GONE, StateTable
+from stream_graders.stream.table import GONE, LATE_MS, StateTable
 
 
 @dataclass
@@ -13,6 +13,7 @@ class Record:
     key: bytes
     value: bytes | None
     headers: list[tuple[str, bytes]] = field(default_factory=list)
+    timestamp: int = 0
 
 
 def state(offset: int) -> bytes:
@@ -27,25 +28,46 @@ def recovered(*records: Record) -> StateTable:
     return table  # type: ignore[no-any-return]  # made without Faust, of which recovery needs nothing
 
 
+def removal(mark: int, key: bytes = b"r", when: int = 0) -> Record:
+    return Record(key, None, [(GONE, str(mark).encode())], when)
+
+
 def test_an_old_state_written_late_loses_and_the_newer_one_is_written_again() -> None:
     table = recovered(Record(b"r", state(5)), Record(b"r", state(9)), Record(b"r", state(7)))
     assert table.kept[0] == {b"r": state(9)}
-    assert table.rewrites(0) == {b"r": state(9)}
-    assert table.rewrites(0) == {}, "once is enough"
+    assert table.rewrites(0) == ({b"r": state(9)}, {})
+    assert table.rewrites(0) == ({}, {}), "once is enough"
 
 
 def test_a_state_in_its_place_is_not_written_again() -> None:
-    table = recovered(Record(b"r", state(5)), Record(b"r", state(9)))
-    assert table.rewrites(0) == {}
+    assert recovered(Record(b"r", state(5)), Record(b"r", state(9))).rewrites(0) == ({}, {})
+    made_good = recovered(Record(b"r", state(9)), Record(b"r", state(7)), Record(b"r", state(9)))
+    assert made_good.rewrites(0) == ({}, {}), "an earlier recovery wrote it again"
 
 
 def test_a_late_write_does_not_revive_a_run_that_was_done_with() -> None:
-    removal = Record(b"r", None, [(GONE, b"9")])
-    assert recovered(Record(b"r", state(9)), removal, Record(b"r", state(7))).kept[0] == {}
-    assert recovered(removal, Record(b"r", state(7))).kept[0] == {}, "also when compaction took the first state"
+    for late in (
+        recovered(Record(b"r", state(9)), removal(9), Record(b"r", state(7))),
+        recovered(removal(9), Record(b"r", state(7))),  # Compaction took the first state.
+    ):
+        assert late.kept[0] == {}
+        assert late.rewrites(0) == ({b"r": None}, {b"r": 9}), "or compaction would keep the late one alone"
 
 
 def test_a_run_that_came_back_after_its_removal_is_kept() -> None:
-    removal = Record(b"r", None, [(GONE, b"9")])
-    assert recovered(Record(b"r", state(9)), removal, Record(b"r", state(12))).kept[0] == {b"r": state(12)}
-    assert recovered(Record(b"r", state(12)), removal).kept[0] == {b"r": state(12)}, "the removal itself came late"
+    back = recovered(Record(b"r", state(9)), removal(9), Record(b"r", state(12)))
+    assert (back.kept[0], back.rewrites(0)) == ({b"r": state(12)}, ({}, {}))
+
+
+def test_a_removal_that_is_written_late_removes_nothing_newer() -> None:
+    late = recovered(Record(b"r", state(12)), removal(9))
+    assert (late.kept[0], late.rewrites(0)) == ({b"r": state(12)}, ({b"r": state(12)}, {}))
+
+
+def test_a_removal_that_was_written_again_is_in_its_place() -> None:
+    assert recovered(removal(9), Record(b"r", state(7)), removal(9)).rewrites(0) == ({}, {})
+
+
+def test_removals_are_remembered_for_as_long_as_a_late_write_may_come() -> None:
+    table = recovered(*[removal(n, b"r%d" % n, when=n * LATE_MS // 10) for n in range(100)])
+    assert len(table._removed[0]) == 11
