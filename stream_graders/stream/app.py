@@ -5,7 +5,8 @@ import gc
 import logging
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from faust.types import TP
 from ..session import StateError
 from ..settings import Settings
 from ..suites import Fleet
-from . import batching, guards, start, ticks
+from . import batching, guards, slots, start, ticks
 from .guards import WorkerExit
 from .observer import Observer
 from .table import StateTable
@@ -34,9 +35,9 @@ BUFFERED = 256
 class App(faust.App):
     """A Faust application that reads one journal in batches."""
 
+    settings: Settings
     journal: str
-    accept_loss: bool
-    journal_partitions: int
+    dead_letters: str
 
     def _new_transport(self) -> Any:
         return batching.Transport(self.conf.broker_consumer, self)
@@ -59,20 +60,27 @@ class App(faust.App):
         for future in futures:
             await future
 
-    dead_letters: str
+    async def check_slot(self) -> None:
+        """End the process if another worker took its place in the group."""
+        settings = self.settings
+        if await slots.is_taken(settings.bootstrap, settings.app, settings.slot):
+            told = f"another worker runs as slot {settings.slot!r} of {settings.app}: give each its own --slot"
+            guards.end(WorkerExit.SETTINGS, told)
 
 
 def run(settings: Settings, fleet: Fleet) -> int:
     """Run a worker until SIGTERM or SIGINT; its exit code."""
     quiet = _set_up_logging()
     try:
-        partitions = asyncio.run(start.partitions(settings))
+        with quiet.muted():
+            partitions = asyncio.run(start.partitions(settings))
     except (start.TopicMisfitError, TopicError) as error:
         for line in str(error).splitlines():
             log.error(line)
         return WorkerExit.DATA
     except (KafkaError, OSError) as error:
-        log.error("%s: Kafka does not answer (%s); check the address and start again", settings.bootstrap, error)
+        why = quiet.last or error
+        log.error("%s: Kafka does not answer (%s); check the address and start again", settings.bootstrap, why)
         return WorkerExit.FAULT
     try:
         app, observer = build(settings, fleet, partitions)
@@ -125,12 +133,11 @@ def build(settings: Settings, fleet: Fleet, partitions: int) -> tuple[App, Obser
         broker_rebalance_timeout=10.0,
         broker_request_timeout=20.0,
         consumer_auto_offset_reset="earliest",
-        consumer_group_instance_id=f"{settings.app}-{settings.slot}",
+        consumer_group_instance_id=slots.member_name(settings.app, settings.slot),
         stream_buffer_maxsize=BUFFERED,
         table_standby_replicas=0,
     )
-    app.journal, app.dead_letters = topics["journal"], topics["dead_letters"]
-    app.accept_loss, app.journal_partitions = settings.accept_loss, partitions
+    app.settings, app.journal, app.dead_letters = settings, topics["journal"], topics["dead_letters"]
     schema = batching.BatchSchema()
     events = app.topic(app.journal, schema=schema, partitions=partitions)
     table: Any = app.Table(
@@ -165,8 +172,23 @@ class _Once(logging.Filter):
         super().__init__()
         self.unreachable: Callable[[float], None] = lambda since: None
         self._told: dict[str, float] = {}
+        self.last = ""
+        """What the Kafka client said last while it was muted; its exceptions say less."""
+        self._muted = False
+
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Keep what the Kafka client says for somebody who tells it on in one line."""
+        self._muted = True
+        try:
+            yield
+        finally:
+            self._muted = False
 
     def filter(self, record: logging.LogRecord) -> bool:
+        if self._muted and record.name.startswith("aiokafka"):
+            self.last = record.getMessage()
+            return False
         if "nable" in str(record.msg) and "connect" in str(record.msg):
             self.unreachable(time.time())
         key, now = f"{record.name}{record.msg}", time.monotonic()

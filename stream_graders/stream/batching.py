@@ -68,6 +68,7 @@ class Consumer(driver.Consumer):
         self._held: frozenset[TP] = frozenset()
         self._inflight: dict[TP, deque[int]] = {}
         self._next: dict[TP, int] = {}
+        self._has_joined = False
 
     def _new_consumer_thread(self) -> _Thread:
         return _Thread(self, loop=self.loop, beacon=self.beacon)
@@ -135,7 +136,14 @@ class Consumer(driver.Consumer):
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
         self._held = frozenset()
+        thread: Any = self._thread
+        if self._has_joined and not thread._consumer._coordinator.member_id:
+            await self.app.check_slot()  # At the last heartbeat the group did not know this worker.
         await super().on_partitions_revoked(revoked)
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        self._has_joined = True
+        await super().on_partitions_assigned(assigned, generation_id)
 
     async def perform_seek(self) -> None:
         self._inflight, self._next = {}, {}
@@ -160,7 +168,7 @@ class Consumer(driver.Consumer):
         for tp in tps:
             if first[tp] <= offsets[tp] <= last[tp]:
                 continue
-            if offsets[tp] > last[tp] or not self.app.accept_loss:
+            if offsets[tp] > last[tp] or not self.app.settings.accept_loss:
                 guards.lost_at_start(f"{tp.topic}/{tp.partition}", offsets[tp], first[tp], last[tp])
             await self.app.write_down_loss(tp, offsets[tp], first[tp])
             self._thread.seek(tp, first[tp])

@@ -24,7 +24,7 @@ class WorkerExit(IntEnum):
 
     STOPPED = 0
     SETTINGS = 2
-    """Settings or suites cannot be used."""
+    """Settings or suites cannot be used, or the slot is another worker's: a start would not help before they change."""
     FAULT = 3
     """Something failed: start it again, with back-off."""
     DATA = 78

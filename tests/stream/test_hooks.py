@@ -8,8 +8,10 @@ from importlib.metadata import version
 
 import pytest
 from aiokafka.consumer import AIOKafkaConsumer
+from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.producer.producer import AIOKafkaProducer
+from aiokafka.protocol.group import JoinGroupRequest
 from faust import Table
 from faust.app import App
 from faust.tables.recovery import Recovery
@@ -33,6 +35,7 @@ def test_the_version_is_the_one_that_was_read() -> None:
         (Consumer, "resume_partitions", ["self", "tps"]),
         (Consumer, "resume_flow", ["self"]),
         (Consumer, "on_partitions_revoked", ["self", "revoked"]),
+        (Consumer, "on_partitions_assigned", ["self", "assigned", "generation_id"]),
         (driver.Consumer, "seek_to_committed", ["self"]),
         (driver.AIOKafkaConsumerThread, "_create_worker_consumer", ["self", "transport"]),
         (driver.Producer, "_settings_extra", ["self"]),
@@ -56,5 +59,10 @@ def test_the_attributes_that_are_read_and_set_are_there() -> None:
     consumer = inspect.getsource(Consumer)
     for name in ("_acked_index", "_acked", "_committed_offset", "_unacked_messages"):
         assert f"self.{name}" in consumer
+    coordinator = inspect.getsource(GroupCoordinator.reset_generation)
+    assert "self.member_id = JoinGroupRequest.UNKNOWN_MEMBER_ID" in coordinator
+    assert JoinGroupRequest.UNKNOWN_MEMBER_ID == ""
+    assert "self._coordinator" in inspect.getsource(AIOKafkaConsumer.start)
+    assert "self._consumer" in inspect.getsource(driver.AIOKafkaConsumerThread)
     assert "self._producer" in inspect.getsource(driver.Producer)
     assert "table.persisted_offset(tp)" in inspect.getsource(Recovery)
