@@ -150,6 +150,8 @@ def order_free_means_any_order(grader: Grader, events: Sequence[Event]) -> None:
     whole = _shown(grader, wanted).finding(facts).outcome
     for first in range(len(wanted)):
         for last in range(first + 1, min(first + 3, len(wanted)) + 1):
+            if len({seen.event.producer for seen in wanted[first:last]}) > 1:
+                continue  # A gap is one producer's.
             late = [_late(seen, wanted[first].position) for seen in wanted[first:last]]
             rest = [*wanted[:first], *wanted[last:]]
             for filling in (late, late[::-1]):
@@ -186,12 +188,14 @@ def incomplete_is_never_a_wrong_verdict(grader: Grader, events: Sequence[Event])
 def late_events_mend_what_they_can(grader: Grader, events: Sequence[Event]) -> None:
     """Events that fill a given-up gap bring an ``order_free`` grader to the whole run's outcome, others to no wrong one.
 
-    Two things cannot be mended: an aside amends nothing, so one that comes last leaves the verdict that was; and a
-    result that names no tool is not paired any more with a call that comes after it.
+    Three things cannot be mended: an aside amends nothing, so one that comes last leaves the verdict that was; a result
+    that names no tool is not paired any more with a call that comes after it; and among several producers nobody knows
+    any more whose event came first.
     """
     fleet = _alone(grader)
     whole = _outcome(fleet, events)
-    named = all(event.name is not None for event in events if isinstance(event, ToolResult))
+    mendable = len({event.producer for event in events}) == 1
+    mendable = mendable and all(event.name is not None for event in events if isinstance(event, ToolResult))
     for first in range(len(events) - 2):
         gap, rest = events[first : first + 2], [*events[:first], *events[first + 2 :]]
         of = {event.producer for event in gap}
@@ -200,7 +204,7 @@ def late_events_mend_what_they_can(grader: Grader, events: Sequence[Event]) -> N
         for late in (gap, gap[::-1]):
             found = _outcome(fleet, rest, late)
             _agree(whole, found, f"with events {first} and {first + 1} late")
-            if grader.order_free and named and not is_aside(late[-1]):
+            if grader.order_free and mendable and not is_aside(late[-1]):
                 _hold(found is whole, f"{whole}, but {found} with events {first} and {first + 1} late")
 
 

@@ -1,0 +1,105 @@
+"""The laws over random runs and journals: duplicates, losses, disorder, long pauses, late and repeated starts."""
+
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stream_graders.events import OPENERS, Event, ToolCall
+from stream_graders.gradebook import Publish
+from stream_graders.laws import AGES, LAWS, SESSION_LAWS, leaves_a_trace, local_disorder_is_mended
+from stream_graders.session import At, Session
+from stream_graders.suites import Check, Completion, Fleet, Select, Suite, When
+from stream_graders.testing import Record, journal, session_of
+from stream_graders.trajectory import HELD_MS
+from stream_graders.verdicts import Verdict
+from tests.core.runs import journals, runs
+from tests.core.stories import GRADERS
+from tests.graders.test_oracles import CHECKS
+
+CHAINED = [
+    Check("after a pass", GRADERS["order"], "minor", when=When(check="contains")),
+    Check("after a fail", GRADERS["not contains"], "info", "ticket", When(check="called", outcome=("fail",))),
+    Check("a turn when called", GRADERS["contains"], "critical", "page", When(called="payments.refund"), turn=0),
+    Check("a turn when ok", GRADERS["not called"], "critical", "page", When(status=("ok",)), turn=1),
+]
+SOON = Completion(idle_user=20_000, idle_agent=10_000, idle_tool=90_000, amend_window=60_000, remember=300_000)
+FLEET = Fleet(
+    (
+        Suite("all", tuple(CHECKS[::4] + CHAINED), select=Select(agent=("agent-*",)), completion=SOON),
+        Suite("labelled", (CHECKS[0], CHECKS[-1]), select=Select(labels={"prompt": "v7"}), publish="fails"),
+        Suite("someone else's", (CHECKS[0],), select=Select(agent=("other",))),
+    )
+)
+WHOLE = Suite("whole", tuple(CHECKS + CHAINED))
+
+
+@settings(max_examples=120, deadline=None)
+@given(journals())
+def test_a_session_keeps_its_laws_whatever_the_journal_holds(records: list[Record]) -> None:
+    for law in SESSION_LAWS:
+        if law is not local_disorder_is_mended:
+            law(FLEET, records, Session)
+
+
+@settings(max_examples=100, deadline=None)
+@given(runs())
+def test_disorder_within_the_buffer_does_not_show(events: list[Event]) -> None:
+    local_disorder_is_mended(FLEET, journal(events, step=400), Session)
+
+
+@settings(max_examples=100, deadline=None)
+@given(runs(longest=12), st.sampled_from(list(GRADERS)))
+def test_graders_keep_their_laws_over_random_runs(events: list[Event], name: str) -> None:
+    for law in LAWS:
+        law(GRADERS[name], events)
+
+
+def outcomes(events: Sequence[Event], late: Sequence[Event] = ()) -> dict[str, str]:
+    """The last outcome of each check; what is late comes after the gaps were given up."""
+    session = session_of(WHOLE, "r")
+    records = journal(events, step=200)
+    effects = [effect for event, at in records for effect in session.feed(event, at)]
+    since = (records[-1][1].time if records else 0) + 2 * HELD_MS
+    effects += session.advance(since)
+    for n, event in enumerate(late):
+        effects += session.feed(event, At(since + n, session.offset + 1, 300))
+    effects += session.advance(since + AGES)
+    records_of = [effect.record for effect in effects if isinstance(effect, Publish)]
+    return {r.check: str(r.outcome) for r in records_of if isinstance(r, Verdict) and r.state != "early"}
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    runs(may_lack_an_end=True),
+    st.lists(st.integers(0, 40), min_size=1, max_size=4),
+    st.lists(st.integers(0, 3), max_size=4),
+    st.booleans(),
+)
+def test_what_is_lost_or_late_never_brings_a_wrong_verdict(
+    events: list[Event], losses: list[int], returns: list[int], turned: bool
+) -> None:
+    """An outcome on an incomplete run is that of the whole run, or ``not_graded`` (design 5.3, property D8)."""
+    lost = [event for n, event in enumerate(events) if n in {loss % len(events) for loss in losses}]
+    rest = [event for event in events if event not in lost]
+    # A loss that leaves no trace nobody can know of; nor is there a run where nothing is left to open it.
+    if not rest or not leaves_a_trace(lost, rest) or not any(isinstance(event, OPENERS) for event in rest):
+        return
+    ids = [event.call_id for event in events if isinstance(event, ToolCall) and event.call_id is not None]
+    if len(ids) > len(set(ids)):
+        return  # Where two calls share an id, the loss of one makes a result the other's.
+    whole = outcomes(events)
+    if len({event.producer for event in events}) > 1:
+        # A turn ends at the first event of the next, whoever sends it: what is lost of another producer shows later.
+        whole = {check: outcome for check, outcome in whole.items() if " turn" not in check}
+    late = [lost[n] for n in returns if n < len(lost)]
+    parts = [outcomes(rest)]
+    if leaves_a_trace([event for event in lost if event not in late], [*rest, *late]):
+        parts.append(outcomes(rest, late[::-1] if turned else late))
+    for part in parts:
+        wrong = {
+            check: (whole[check], outcome)
+            for check, outcome in part.items()
+            if check in whole and outcome not in (whole[check], "not_graded")
+        }
+        assert not wrong

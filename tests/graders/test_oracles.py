@@ -1,0 +1,73 @@
+"""Event by event a check says what its oracle says of the whole run (R39, R169; properties P1, P3 and P4)."""
+
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+
+from stream_graders.events import Event
+from stream_graders.suites import Check, When
+from stream_graders.testing import fed, session_of, suite_of, verdicts_of
+from stream_graders.verdicts import Verdict
+from tests.core.runs import runs
+from tests.core.stories import GRADERS, STORIES
+from tests.graders.oracles import ORACLES, expected
+
+CHECKS = [
+    *(Check(name, grader, "critical") for name, grader in GRADERS.items()),
+    *(
+        Check(f"{name} in turn {turn}", GRADERS[name], "minor", turn=turn, early="always")
+        for name, turn in (
+            ("contains", 0),
+            ("not contains", 1),
+            ("not contains", 2),
+            ("grounding of one value", 0),
+            ("grounding of one value", 1),
+            ("echo by pattern", 1),
+            ("order", 0),
+            ("called", 1),
+            ("not called", 0),
+            ("not called", 3),
+            ("precedes", 1),
+            ("grounding without a canary", 1),
+        )
+    ),
+    Check("when called", GRADERS["contains"], "critical", when=When(called="payments.refund")),
+    Check("when said", GRADERS["not called"], "critical", when=When(said="lot q7")),
+    Check("when ok", GRADERS["grounding of one value"], "critical", when=When(status=("ok",))),
+    Check("when in error", GRADERS["called"], "critical", when=When(status=("error", "limit"))),
+    Check("when labelled", GRADERS["order"], "critical", when=When(labels={"prompt": "v7"})),
+]
+SUITE = suite_of(*CHECKS)
+
+
+def finals(events: Sequence[Event]) -> dict[str, Verdict]:
+    session = session_of(SUITE, events[0].run_id)
+    effects = [*fed(session, events, step=0), *session.finish()]
+    return {verdict.check: verdict for verdict in verdicts_of(effects) if verdict.state != "early"}
+
+
+def compare(events: Sequence[Event]) -> None:
+    verdicts = finals(events)
+    for check in CHECKS:
+        verdict = verdicts[check.name]
+        outcome, evidence = expected(check, events)
+        assert verdict.outcome == outcome, (check.name, verdict.evidence, evidence)
+        if outcome == "not_graded":
+            assert verdict.reason == evidence, check.name
+        else:
+            assert verdict.evidence.startswith(evidence), check.name
+
+
+def test_every_grader_has_an_oracle() -> None:
+    assert {type(grader) for grader in GRADERS.values()} == set(ORACLES)
+
+
+def test_the_named_runs_are_graded_as_the_oracles_say() -> None:
+    for events in STORIES.values():
+        compare(events)
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(runs(may_lack_numbers=True))
+def test_random_runs_are_graded_as_the_oracles_say(events: list[Event]) -> None:
+    compare(events)
