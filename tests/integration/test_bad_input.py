@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from stream_graders.events import Custom, Event, RunOutcome, from_json, to_json
+from stream_graders.events import UNSENT, Agent, Custom, Event, RunOutcome, from_json, to_json
 from stream_graders.testing import Story, run
 from tests.integration.harness import Metrics, Stage, WorkerProcess, free_port, until
 from tests.kafka.broker import KafkaBroker
@@ -21,6 +21,7 @@ checks:
   - {check: polite, grader: vally.transcript_contains, severity: minor, settings: {substring: welcome}}
 """
 
+FATES = ("graded", "dead_lettered", "duplicate", "skipped", "unselected")
 HEAD = b'{"schema":"stream_graders.event/1","id":"x","run_id":"bad","ts":1,'
 
 
@@ -28,7 +29,11 @@ def bad_values() -> dict[str, list[tuple[bytes | None, bytes | None]]]:
     """Key and value of records that are no events, by the reason they are dead-lettered for."""
     deep = b"[" * 250 + b"]" * 250
     return {
-        "not_json": [(b"bad", b"{nope"), (b"bad", HEAD + b'"type":"tool.result","result":NaN}')],
+        "not_json": [
+            (b"bad", b"{nope"),
+            (b"bad", HEAD + b'"type":"tool.result","result":NaN}'),
+            (b"bad", HEAD + b'"type":"tool.result","result":"\\ud800"}'),
+        ],
         "not_utf8": [(b"bad", b'"\xff"')],
         "too_deep": [(b"bad", HEAD + b'"type":"tool.result","result":' + deep + b"}")],
         "registry_framing": [(b"bad", b"\x00\x00\x00\x00\x07{}")],
@@ -49,41 +54,47 @@ def suite(tmp_path: Path) -> Path:
     return path
 
 
+def odd_runs() -> dict[str, list[Event]]:
+    """Runs that are odd and whose events are events; the shop's suite selects all but the stranger."""
+    agent = {"agent": None}
+    restarted = run("restarted").starts().says("welcome")
+    unnamed = run("unnamed", agent=None).starts().asks("hello").says("welcome")
+    unnamed.ends(agent=Agent("agent-1"))
+    silenced = run("silenced").starts().asks(UNSENT).calls("orders.find").says(UNSENT).ends()
+    tenants = run("tenants").starts(tenant="acme").asks("hi", tenant="other")
+    return {
+        "good": list(run("good").starts().asks("hello").says("welcome").ends()),
+        "lonely": list(run("lonely").starts().adds(Custom, name="note").returns("nobody asked").says("welcome").ends()),
+        "far": list(run("far", seq=20_000).asks("from the future")),
+        "tenants": list(tenants.says("welcome", seq=1).ends(seq=2, last_seq=2)),
+        "restarted": [*restarted, *later(run("restarted").starts().says("again").ends())],
+        "unnamed": list(unnamed),
+        "silenced": list(silenced),
+        "stranger": list(run("stranger", agent=Agent("x")).asks("hi")),
+        "label": list(run("good", **agent).adds(RunOutcome, name="reward", value=1.0, seq=None)),
+    }
+
+
 def test_bad_records_are_buried_with_their_reason_and_every_event_is_accounted_for(
     kafka: KafkaBroker, suite: Path
 ) -> None:
     stage = Stage(kafka.bootstrap, message_bytes=4_000_000).set()
-    good = run("good").starts().asks("hello").says("welcome").ends()
-    bad = [item for items in bad_values().values() for item in items]
-    far = run("far", seq=20_000).asks("from the future")
-    tenants = (
-        run("tenants").starts(tenant="acme").asks("hi", tenant="other").says("welcome", seq=1).ends(seq=2, last_seq=2)
-    )
-    lonely = run("lonely").starts().adds(Custom, name="note").returns("nobody asked").says("welcome").ends()
-    label = run("good").adds(RunOutcome, name="reward", value=1.0, seq=None)
-    unknown = b'{"schema":"stream_graders.event/1","type":"agent.mood","id":"m","run_id":"moody","ts":1,"seq":0}'
-    stranger = run("stranger", agent=None).asks("hi", agent={"name": "nobody"})
-    told = [*good, *good, *far, *tenants, *lonely, *label]
+    odd, bad = odd_runs(), [item for items in bad_values().values() for item in items]
+    moody = b'{"schema":"stream_graders.event/1","type":"agent.mood","id":"m","run_id":"moody","ts":1,"seq":0}'
+    told = [*odd["good"], *(event for events in odd.values() for event in events)]
     stage.tell(told)
-    stage.send([*bad, (b"moody", unknown)])
-    stage.send([(b"stranger", to_json(event).replace(b'"agent":null', b'"agent":{"name":"x"}')) for event in stranger])
-    port = free_port()
-    total = len(told) + len(bad) + 2
-    with WorkerProcess(stage, [suite], "a", "--metrics-port", str(port)) as worker:
+    stage.send([*bad, (b"moody", moody)])
+    total = len(told) + len(bad) + 1
+    with WorkerProcess(stage, [suite], "a", "--metrics-port", str(port := free_port())) as worker:
         until(lambda: stage.committed() >= total, "the journal being read to its end", worker)
         until(lambda: Metrics(port).of("events_held") == 0, "the held events being graded", worker)
         seen = Metrics(port)
-        fates = {
-            fate: seen.of("events_total", fate=fate)
-            for fate in ("graded", "dead_lettered", "duplicate", "skipped", "unselected")
-        }
-        ticks = seen.of("events_consumed_total", type="tick")
-        assert sum(fates.values()) == total + ticks
+        fates = {fate: seen.of("events_total", fate=fate) for fate in FATES}
+        assert sum(fates.values()) == total + seen.of("events_consumed_total", type="tick")
         assert seen.of("ledger_difference_events") == 0
-        assert fates["duplicate"] == len(good.events)
-        assert fates["unselected"] == 1
-        assert urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz").status == 200
-        assert urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz").status == 200
+        assert (fates["duplicate"], fates["unselected"]) == (len(odd["good"]), 1)
+        for page in ("healthz", "readyz"):
+            assert urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}").status == 200
         assert worker.stop() == 0
     buried = stage.read("dead_letters")
     reasons = Counter(dict(record.headers)["dlq.error.reason"].decode() for record in buried)
@@ -91,13 +102,15 @@ def test_bad_records_are_buried_with_their_reason_and_every_event_is_accounted_f
     assert reasons == expected + Counter({"seq_far_ahead": 1, "tenant_mismatch": 1})
     assert fates["dead_lettered"] == len(buried)
     assert {record.value for record in buried} >= {value for _, value in bad}, "a dead letter keeps its bytes"
-    runs = {
-        value["run_id"]: value for record in stage.read("run_verdicts") if (value := from_json(record.value or b""))
-    }
-    assert runs["good"]["outcome"] == "pass"
-    assert runs["tenants"]["outcome"] == "pass"
-    assert "result_unpaired" in runs["lonely"]["flags"]
     assert "nope" not in worker.output(), "a log line repeats no content"
+    runs = {told["run_id"]: told for record in stage.read("run_verdicts") if (told := from_json(record.value or b""))}
+    assert {
+        name: runs[name]["outcome"] for name in ("good", "tenants", "lonely", "restarted", "unnamed")
+    } == dict.fromkeys(("good", "tenants", "lonely", "restarted", "unnamed"), "pass")
+    assert "result_unpaired" in runs["lonely"]["flags"]
+    assert "seq_restarted" in runs["restarted"]["flags"]
+    outcomes = {line["check"]: (line["outcome"], line["reason"]) for line in runs["silenced"]["checks"]}
+    assert outcomes == {"no-drop": ("pass", "not_called"), "polite": ("not_graded", "content_missing")}
 
 
 def test_a_run_on_the_wrong_partition_is_graded_as_incomplete(kafka: KafkaBroker, suite: Path) -> None:
