@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from fnmatch import fnmatchcase
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal
 
 from .events import Event, canonical_json
 from .grading import Grader, setting_fields
+from .matching.tools import fits
 from .verdicts import Identity, Notify, Severity
 
 MINUTE = 60_000
@@ -40,11 +40,11 @@ class Select:
                 ("version", self.version, None if run.agent is None else run.agent.version),
             ]
         for name, patterns, value in clauses:
-            if patterns and not any(fnmatchcase(value or "", pattern) for pattern in patterns):
+            if patterns and not any(fits(value or "", pattern) for pattern in patterns):
                 return f"{name} is {value or 'not known'}, the suite selects {', '.join(patterns)}"
         for name, pattern in self.labels.items():
             value = (run.labels or {}).get(name)
-            if value is None or not fnmatchcase(value, pattern):
+            if value is None or not fits(value, pattern):
                 return f"label {name} is {value or 'not set'}, the suite selects {pattern}"
         return None
 

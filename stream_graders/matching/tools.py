@@ -1,4 +1,4 @@
-"""Which recorded tool names a configured name stands for."""
+"""Which recorded names a configured name stands for."""
 
 from fnmatch import fnmatchcase
 
@@ -13,12 +13,14 @@ def is_tool_or_member(recorded: str, configured: str) -> bool:
 
 
 def fits(recorded: str, pattern: str) -> bool:
-    """Does a name fit a shell pattern? ``*`` stands for any characters; without one the names must be equal.
+    """Does a name fit a pattern? ``*`` stands for any characters, and nothing else for anything but itself.
 
-    >>> fits("payments.refund", "payments.*"), fits("payments", "payments.*")
-    (True, False)
+    >>> fits("payments.refund", "payments.*"), fits("payments", "payments.*"), fits("pay", "pa?")
+    (True, False, False)
     """
-    return recorded == pattern or ("*" in pattern and fnmatchcase(recorded, pattern.replace("[", "[[]")))
+    if "*" not in pattern:
+        return recorded == pattern
+    return fnmatchcase(recorded, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
 def listed(names: list[str], limit: int = 20) -> str:
