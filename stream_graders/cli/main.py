@@ -91,7 +91,7 @@ def worker(
 @app.command()
 def demo(
     seconds: Annotated[int, typer.Option(min=1, help="How long the simulated agents work.")] = 30,
-    seed: Annotated[int, typer.Option(help="Of what they say and do wrong.")] = 7,
+    seed: Annotated[int, typer.Option(help="Of what they say and do wrong.")] = 2,
     rate: Annotated[float, typer.Option(min=0.1, max=200, help="Conversations that begin in a second.")] = 10.0,
 ) -> None:
     """Show it working: simulated agents, an embedded broker, a worker, a live view. Needs no Kafka."""

@@ -36,7 +36,7 @@ COUNTED_WITHIN = 5.0
 """Seconds after the last verdict; the worker counts a batch just after it wrote it."""
 
 
-def play(seconds: int = 30, seed: int = 7, rate: float = 10.0) -> int:
+def play(seconds: int = 30, seed: int = 2, rate: float = 10.0) -> int:
     """Run the demo and show it. To be called from the main thread, which signals reach.
 
     Args:
