@@ -20,6 +20,8 @@ from .verdicts import Identity, Outcome, RunVerdict, Verdict, Violation
 
 AGENTS = 100
 """Agents with series of their own; the next ones are counted together as ``other``."""
+ENVIRONMENTS = 20
+"""The same of environments: whoever writes to the journal chooses both."""
 LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 PREFIX = "stream_graders"
 
@@ -37,7 +39,9 @@ class Metrics:
             "What became of the journal's records: graded, dead_lettered, duplicate, skipped, unselected.",
             "fate",
         )
-        self.held = self._gauge("events_held", "Events held back behind a gap or until their agent is known.")
+        self.held = self._gauge(
+            "events_held", "Events of runs in memory held back behind a gap or until their agent is known."
+        )
         self.difference = self._gauge("ledger_difference_events", "Events that the ledger does not account for: 0.")
         self.dead = self._counter("dlq_records", "Dead-lettered records, by reason.", "reason")
         self.replayed = self._counter("events_replayed", "Records read again and skipped by their run's watermark.")
@@ -76,20 +80,25 @@ class Metrics:
         info = self._gauge("build_info", "The program.", "version")
         info.labels(_version()).set(1)
         self._agents: set[str] = set()
-        self._known: set[tuple[str, ...]] = set()
+        self._environments: set[str] = set()
+        self._known: set[tuple[tuple[str, str], str]] = set()
+        """Of which agents, environments and suites the series were begun."""
 
     def opened(self, identity: Identity, suites: Iterable[Suite]) -> None:
-        """A run was selected. Its series begin at 0: a counter born at 1 is invisible to ``increase``."""
+        """A run was selected by these suites. Its series begin at 0: a counter born at 1 is invisible to ``increase``."""
         run = self._run(identity.agent.name if identity.agent else None, identity.environment)
         self.started.labels(*run).inc()
-        if run in self._known:
-            return
-        self._known.add(run)
         for suite in suites:
+            if (run, suite.name) in self._known:
+                continue
+            self._known.add((run, suite.name))
             for outcome in Outcome:
                 self.runs.labels(*run, suite.name, outcome)
                 for check in suite.checks:
                     self.verdicts.labels(*run, suite.name, check.name, outcome)
+            for check in suite.checks:
+                if check.notify != "none":
+                    self.violations.labels(*run, suite.name, check.name)
 
     def published(self, record: Verdict | RunVerdict | Violation) -> None:
         """A record was acknowledged."""
@@ -106,13 +115,7 @@ class Metrics:
             self.completed.labels(*run, record.completion).inc()
 
     def _run(self, agent: str | None, environment: str | None) -> tuple[str, str]:
-        name = agent or ""
-        if name not in self._agents:
-            if len(self._agents) >= AGENTS:
-                name = "other"
-            else:
-                self._agents.add(name)
-        return (name, environment or "")
+        return (_among(self._agents, agent or "", AGENTS), _among(self._environments, environment or "", ENVIRONMENTS))
 
     def _counter(self, name: str, told: str, *labels: str) -> Counter:
         return Counter(name, told, labels, namespace=PREFIX, registry=self.registry)
@@ -171,6 +174,15 @@ class Server:
         """Stop serving."""
         self._server.shutdown()
         self._server.server_close()
+
+
+def _among(known: set[str], name: str, limit: int) -> str:
+    """The name as a label: itself, if it was among the first ones."""
+    if name not in known:
+        if len(known) >= limit:
+            return "other"
+        known.add(name)
+    return name
 
 
 def _version() -> str:

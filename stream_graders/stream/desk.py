@@ -58,8 +58,19 @@ class Counts:
         self.consumed = 0
         self.events: Counter[type[Event] | type[Tick]] = Counter()
         self.dead: Counter[str] = Counter()
+        self.inherited = 0
+        """Held events of live sessions that somebody else read, less those that somebody else will release."""
         self.published: list[Verdict | RunVerdict | Violation] = []
         """Records made since somebody last took them, for metrics."""
+
+    @property
+    def held(self) -> int:
+        """Events that wait in the live sessions."""
+        return self.ledger.held + self.inherited
+
+    def let_go(self) -> None:
+        """The live sessions are another worker's to go on with, or to be loaded anew."""
+        self.inherited = -self.ledger.held
 
     def difference(self) -> int:
         """Events that the ledger does not account for; not 0 is a defect."""
@@ -210,12 +221,15 @@ class Desk:
         session = self._live.pop(key, None)
         if session is None:
             session = self._loaded(key, self.counts.ledger)
+            self.counts.inherited += _held(session)
             self._misplaced[key] = (murmur2(key) & 0x7FFFFFFF) % self.partitions != self.partition
         self._live[key] = session  # Last in the order of a dict: the least recently used stands first.
         return session
 
     def _drop(self, key: bytes) -> None:
-        self._live.pop(key, None)
+        session = self._live.pop(key, None)
+        if session is not None:
+            self.counts.inherited -= _held(session)
         self._misplaced.pop(key, None)
 
     def _loaded(self, key: bytes, ledger: Ledger) -> Session:
@@ -281,3 +295,7 @@ def _in_place_of(event: Event) -> Unknown:
     return Unknown(
         schema=SCHEMA, id=event.id, run_id=event.run_id, ts=event.ts, seq=event.seq, producer=event.producer, lost=True
     )
+
+
+def _held(session: Session) -> int:
+    return session.order.held + len(session.waiting)

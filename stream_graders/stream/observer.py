@@ -39,7 +39,9 @@ class Observer:
         metrics, counts = self.metrics, self._worker.counts
         now = time.time()
         for identity in counts.ledger.opened:
-            metrics.opened(identity, self._worker.fleet)
+            unnamed = identity.agent is None
+            fleet = self._worker.fleet
+            metrics.opened(identity, [s for s in fleet if s.select.refusal(identity, but_agent=unnamed) is None])
         counts.ledger.opened.clear()
         clock = max((desk.clock for desk in self._worker.desks.values()), default=0) / 1000
         for record in counts.published:
@@ -76,7 +78,7 @@ class Observer:
         self._raise_to(metrics.replayed, "replayed", ledger.replayed)
         self._raise_to(metrics.misplaced, "misplaced", ledger.misplaced)
         self._raise_to(metrics.restarted, "restarted", ledger.restarted)
-        metrics.held.set(ledger.held)
+        metrics.held.set(counts.held)
         metrics.difference.set(counts.difference())
 
     def _raise_to(self, counter: Any, name: str, value: int) -> None:

@@ -62,6 +62,7 @@ class Worker:
         """A generation starts with what is durable: another worker may have moved any run on."""
         if generation != self.generation:
             self.generation, self.desks = generation, {}
+            self.counts.let_go()
 
     def committed(self, partition: int) -> int:
         """The committed offset of a journal partition, 0 before the first commit."""

@@ -171,6 +171,33 @@ def test_a_state_is_removed_only_once_the_log_is_committed_beyond_it() -> None:
     assert table.desk.deadline() is None
 
 
+def test_held_events_are_counted_by_whoever_has_them() -> None:
+    behind = run("gap").starts().asks("hello").says("welcome").ends().events
+    gone, read = behind.pop(1), Table()
+    read.batch(recorded(behind))
+    assert read.counts.held == 2
+    successor = Table()
+    successor.kept.update(read.kept)
+    read.new_desk()
+    read.counts.let_go()
+    assert read.counts.held == 0, "they moved on with their run"
+    successor.batch([Record(b"gap", to_json(gone), 3, 1_400)])
+    assert successor.counts.held == 0, "what it released it had not read itself"
+    assert (read.counts.difference(), successor.counts.difference()) == (0, 0)
+
+
+def test_held_events_of_a_run_that_was_put_aside_are_counted_once() -> None:
+    table = Table()
+    table.desk = Desk(FLEET, ("journal", 0, 1), table.kept, table.counts, live=1)
+    behind = run("gap").starts().asks("hello").says("welcome").ends().events
+    table.batch(recorded([behind[0], behind[2], *run("other").starts()]))
+    assert table.counts.held == 0
+    table.batch([Record(b"gap", to_json(behind[3]), 3, 1_400)])
+    assert table.counts.held == 2
+    table.batch([Record(b"gap", to_json(behind[1]), 4, 1_500)])
+    assert table.counts.held == 0
+
+
 class Raises(Session):
     """A session with a bug."""
 
