@@ -5,7 +5,7 @@ import gc
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,6 @@ def run(settings: Settings, fleet: Fleet) -> int:
     except OSError as error:
         log.error("metrics port %d: %s; give another with --metrics-port", settings.metrics_port, error.strerror)
         return WorkerExit.SETTINGS
-    quiet.unreachable = observer.unreachable
     # Sessions are many, long-lived and without cycles: looking through them at every 700 new objects, as Python does,
     # costs a third of the worker's time.
     gc.freeze()
@@ -161,16 +160,16 @@ def build(settings: Settings, fleet: Fleet, partitions: int) -> tuple[App, Obser
 
     app.task(worker.stall.beat)
     app.task(pass_time)
+    app.task(observer.watch)
 
     return app, observer
 
 
 class _Once(logging.Filter):
-    """Lets a message of the Kafka client through once in half a minute, and notes that the broker cannot be reached."""
+    """Lets a message of the Kafka client through once in half a minute: it says some a hundred times a second."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.unreachable: Callable[[float], None] = lambda since: None
         self._told: dict[str, float] = {}
         self.last = ""
         """What the Kafka client said last while it was muted; its exceptions say less."""
@@ -189,8 +188,6 @@ class _Once(logging.Filter):
         if self._muted and record.name.startswith("aiokafka"):
             self.last = record.getMessage()
             return False
-        if "nable" in str(record.msg) and "connect" in str(record.msg):
-            self.unreachable(time.time())
         key, now = f"{record.name}{record.msg}", time.monotonic()
         if now - self._told.get(key, -60.0) < 30.0:
             return False

@@ -204,6 +204,12 @@ async def send(producer: Any, topic: str, by_partition: Mapping[int, Iterable[It
     return futures
 
 
+def is_connected(consumer: Any) -> bool:
+    """Has the consumer a connection to any broker?"""
+    connections = list(consumer._thread._consumer._client._conns.values())  # A copy: it lives in another thread.
+    return any(connection.connected() for connection in connections)
+
+
 def queued(app: Any, stream: Any) -> Any | None:
     """The next batch that already waits in the stream's queue, taken as the stream itself would; None without one."""
     queue = stream.channel.queue

@@ -1,5 +1,6 @@
 """Turns what a worker counts into metrics, batch by batch."""
 
+import asyncio
 import time
 from collections import Counter
 from typing import Any
@@ -9,10 +10,13 @@ from faust.types import TP
 from ..metrics import Metrics, Server
 from ..settings import Settings
 from ..verdicts import RunVerdict
+from . import batching
 from .table import StateTable
 from .worker import Worker
 
 FATES = ("graded", "duplicates", "buried", "skipped", "unselected")
+EVERY = 1.0
+"""Seconds between two measurements."""
 LABELS = {"duplicates": "duplicate", "buried": "dead_lettered"}
 
 
@@ -29,6 +33,7 @@ class Observer:
         self._app, self._worker, self._table = app, worker, table
         self._told: Counter[str] = Counter()
         self._lagging: set[int] = set()
+        self._alone_since = 0.0
         self._server = None
         if settings.metrics_port:
             address = (settings.metrics_host, settings.metrics_port)
@@ -52,13 +57,20 @@ class Observer:
             metrics.last_verdict.set(now)
         counts.published.clear()
         metrics.last_event.set(clock)
-        metrics.unreachable.set(0)
         self._count()
-        self._measure(now)
 
-    def unreachable(self, since: float) -> None:
-        """No broker answers; a later batch says that one does again."""
-        self.metrics.unreachable.set(since)
+    async def watch(self) -> None:
+        """Measure for ever, also while no batch comes: a worker that waits for its broker falls behind."""
+        while True:
+            now = time.time()
+            self.connected(now, batching.is_connected(self._app.consumer))
+            self._measure(now)
+            await asyncio.sleep(EVERY)
+
+    def connected(self, now: float, is_connected: bool) -> None:
+        """Note whether there is a connection to any broker."""
+        self._alone_since = 0.0 if is_connected else self._alone_since or now
+        self.metrics.unreachable.set(self._alone_since)
 
     def close(self) -> None:
         """The worker has stopped."""

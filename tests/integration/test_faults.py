@@ -142,9 +142,9 @@ def test_a_broker_that_dies_and_comes_back_costs_neither_a_verdict_nor_the_worke
             broker.kill()
             until(lambda: unreachable_since(port) > 0, "the worker missing the broker", worker)
             broker.start()
+            until(lambda: unreachable_since(port) == 0, "the worker having a broker again", worker)
             stage.tell(events[half + 500 :])
             until(lambda: stage.committed() == len(events), "the journal being read to its end", worker)
-            until(lambda: unreachable_since(port) == 0, "the worker being told of a broker again", worker)
             assert (worker.process, process.poll()) == (process, None)
         assert verdicts(stage) == expected(suite, events)
 

@@ -7,6 +7,8 @@ import inspect
 from importlib.metadata import version
 
 import pytest
+from aiokafka.client import AIOKafkaClient
+from aiokafka.conn import AIOKafkaConnection
 from aiokafka.consumer import AIOKafkaConsumer
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.producer.message_accumulator import BatchBuilder
@@ -62,6 +64,9 @@ def test_the_attributes_that_are_read_and_set_are_there() -> None:
     coordinator = inspect.getsource(GroupCoordinator.reset_generation)
     assert "self.member_id = JoinGroupRequest.UNKNOWN_MEMBER_ID" in coordinator
     assert JoinGroupRequest.UNKNOWN_MEMBER_ID == ""
+    assert "self._conns = {}" in inspect.getsource(AIOKafkaClient)
+    assert "self._client" in inspect.getsource(AIOKafkaConsumer.__init__)
+    assert list(inspect.signature(AIOKafkaConnection.connected).parameters) == ["self"]
     assert "self._coordinator" in inspect.getsource(AIOKafkaConsumer.start)
     assert "self._consumer" in inspect.getsource(driver.AIOKafkaConsumerThread)
     assert "self._producer" in inspect.getsource(driver.Producer)

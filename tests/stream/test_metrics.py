@@ -226,7 +226,9 @@ def test_readyz_turns_200_when_the_partitions_are_read_and_503_in_a_rebalance(
     assert get(f"{address}/readyz")[0] == 503
 
 
-def test_a_broker_that_is_away_is_told_since_when(worker: tuple[App, Observer, str]) -> None:
+def test_brokers_that_are_away_are_told_since_when(worker: tuple[App, Observer, str]) -> None:
     _, observer, _ = worker
-    observer.unreachable(1_790_000_000.0)
-    assert told(observer.metrics, "broker_unreachable_since_timestamp_seconds") == 1_790_000_000.0
+    gauge = "broker_unreachable_since_timestamp_seconds"
+    for now, is_connected, since in [(10.0, True, 0.0), (20.0, False, 20.0), (30.0, False, 20.0), (40.0, True, 0.0)]:
+        observer.connected(now, is_connected)
+        assert told(observer.metrics, gauge) == since
