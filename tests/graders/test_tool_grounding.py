@@ -7,7 +7,7 @@ import pytest
 from stream_graders.events import UNSENT
 from stream_graders.graders.datarobot.tool_grounding import ToolGrounding
 from stream_graders.suites import Check
-from stream_graders.testing import Story, graded, run
+from stream_graders.testing import Story, fed, graded, run, session_of, suite_of
 from tests.graders.cases import Case, deciding, holds
 
 PRESENT = "tool data present (canary found)"
@@ -82,8 +82,6 @@ def test_the_reply_is_evidence() -> None:
 
 
 def test_a_long_output_is_not_kept() -> None:
-    from stream_graders.testing import fed, session_of, suite_of
-
     session = session_of(suite_of(ToolGrounding("q7")))
     fed(session, run().starts().ends(output="x" * 900_000 + "Q7"))
     assert len(session.snapshot()) < 4_000
