@@ -45,6 +45,10 @@ class App(faust.App):
     def _new_producer_transport(self) -> Any:
         return batching.Transport(self.conf.broker_producer, self)
 
+    async def on_stop(self) -> None:
+        guards.limit_stop()
+        await super().on_stop()
+
     def owned(self) -> list[int]:
         """The journal's partitions that this worker owns now."""
         return sorted(tp.partition for tp in self.consumer.assignment() if tp.topic == self.journal)

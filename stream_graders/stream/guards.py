@@ -8,6 +8,7 @@ offsets lie outside the log has lost events. Neither is an exception somebody co
 import asyncio
 import os
 import sys
+import threading
 import time
 from enum import IntEnum
 from typing import NoReturn
@@ -16,6 +17,8 @@ STALL = 5.0
 """Seconds without a beat after which nothing may be written; below the session timeout of the group."""
 PRODUCE = 60.0
 """Seconds that a write may stay unacknowledged."""
+STOP = 20.0
+"""Seconds that a stop may take; supervisors commonly wait for thirty before they kill."""
 BEAT = 0.2
 
 
@@ -36,6 +39,14 @@ def end(code: WorkerExit, told: str) -> NoReturn:
     sys.stdout.flush()
     os.write(2, f"stream-graders worker: {told}\n".encode())
     os._exit(code)
+
+
+def limit_stop() -> None:
+    """End the process if it has not stopped by itself in time: the Kafka client waits for brokers that are away."""
+    told = f"did not stop within {STOP:.0f} s; what was under way is graded again at the next start"
+    timer = threading.Timer(STOP, end, (WorkerExit.STOPPED, told))
+    timer.daemon = True
+    timer.start()
 
 
 class StallGuard:

@@ -149,6 +149,24 @@ def test_a_broker_that_dies_and_comes_back_costs_neither_a_verdict_nor_the_worke
         assert verdicts(stage) == expected(suite, events)
 
 
+@pytest.mark.requires_kafka
+def test_asked_to_stop_while_the_broker_is_away_it_does_not_wait_for_it(tmp_path: Path, suite: Path) -> None:
+    events = stories(0, 120)
+    with KafkaBroker(tmp_path / "kafka") as broker:
+        stage = Stage(broker.bootstrap).set()
+        with WorkerProcess(stage, [suite]) as worker:
+            stage.tell(events[:500])
+            until(lambda: stage.committed() > 0, "progress", worker)
+            stage.tell(events[500:])
+            broker.kill()
+            worker.signal(signal.SIGTERM)
+            assert worker.wait(30) == 0
+            broker.start()
+            worker.start()
+            until(lambda: stage.committed() == len(events), "the journal being read to its end", worker)
+        assert verdicts(stage) == expected(suite, events)
+
+
 def unreachable_since(port: int) -> float:
     return Metrics(port).of("broker_unreachable_since_timestamp_seconds")
 

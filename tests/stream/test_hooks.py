@@ -43,6 +43,7 @@ def test_the_version_is_the_one_that_was_read() -> None:
         (driver.Producer, "_settings_extra", ["self"]),
         (App, "_new_transport", ["self"]),
         (App, "_new_producer_transport", ["self"]),
+        (App, "on_stop", ["self"]),
         (Table, "apply_changelog_batch", ["self", "batch"]),
         (Table, "persisted_offset", ["self", "tp"]),
         (Table, "on_rebalance", ["self", "assigned", "revoked", "newly_assigned", "generation_id"]),
