@@ -20,7 +20,8 @@ MAX_DEPTH = 200
 
 _DECODER: msgspec.json.Decoder[Event | Tick] = msgspec.json.Decoder(AnyEvent | Tick)
 _TYPES = {kind.__struct_config__.tag for kind in AnyEvent.__args__} | {"tick"}
-_QUOTED = re.compile(r"'[^']*'")
+_QUOTED = re.compile(r"'.*'", re.DOTALL)
+"""From the first quote to the last: what stands between may hold quotes of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def events(record: dict[str, Any], source: str, number: int) -> list[Event]:
         number: the line's place in its source, from 0.
 
     Raises:
-        ValueError: a message has no role, or the record is no chat list.
+        ValueError: the record is no chat list, or a message has no role, no such content or a call without a name.
     """
     messages = record.get("traj", record.get("messages"))
     if not isinstance(messages, list):
@@ -57,13 +57,17 @@ def events(record: dict[str, Any], source: str, number: int) -> list[Event]:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise ValueError(f"message {writer.read} has no role")
         step += message["role"] == "assistant"
-        for kind, body in _pieces(message, max(step, 0)):
-            writer.add(kind, message.get("timestamp"), **body)
+        try:
+            for kind, body in _pieces(message, max(step, 0)):
+                writer.add(kind, message.get("timestamp"), **body)
+        except ValueError as error:
+            raise ValueError(f"message {writer.read} {error}") from error
         writer.read += 1
     reason = record.get("termination_reason")
     status = _STATUS.get(str(reason), "unknown") if reason is not None else "unknown"
     writer.add(RunEnd, record.get("end_time"), status=status, reason=reason, last_seq=len(writer.written))
-    reward = record.get("reward", (record.get("reward_info") or {}).get("reward"))
+    info = record.get("reward_info")
+    reward = record.get("reward", info.get("reward") if isinstance(info, dict) else None)
     if reward is not None:
         writer.add(RunOutcome, record.get("end_time"), name="reward", value=reward, numbered=False)
     return writer.written
@@ -102,6 +106,8 @@ def _pieces(message: dict[str, Any], step: int) -> Iterator[tuple[type[Event], d
         yield kind, _result(message) if kind is ToolResult else {"name": "user.tool.result", "body": content}
         return
     calls = message.get("tool_calls") or []
+    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+        raise ValueError("has tool calls that are no list of objects")
     if role != "assistant" or content or not calls:
         yield Message, {"role": role, "content": _parts(content), "step": step if role == "assistant" else None}
     for call in calls:
@@ -112,17 +118,21 @@ def _pieces(message: dict[str, Any], step: int) -> Iterator[tuple[type[Event], d
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:
-    function = call.get("function") or call
+    function = call["function"] if isinstance(call.get("function"), dict) else call
+    name = function.get("name")
+    if not isinstance(name, str) or not 0 < len(name) <= 512:
+        raise ValueError("calls a tool without a name, or by one that is too long")
     args, raw = function.get("arguments"), None
     if isinstance(args, str):
         args, raw = _parsed(args), args
         args, raw = (args, None) if isinstance(args, dict) else (raw, raw)
-    return {"name": function["name"], "call_id": call.get("id"), "args": args, "args_raw": raw}
+    return {"name": name, "call_id": _text(call.get("id")), "args": args, "args_raw": raw}
 
 
 def _result(message: dict[str, Any]) -> dict[str, Any]:
     content = _parts(message.get("content"))
-    body: dict[str, Any] = {"call_id": message.get("tool_call_id") or message.get("id"), "name": message.get("name")}
+    call_id = _text(message.get("tool_call_id") or message.get("id"))
+    body: dict[str, Any] = {"call_id": call_id, "name": _text(message.get("name"))}
     if isinstance(content, str):
         parsed = _parsed(content)
         body["result"] = parsed if isinstance(parsed, dict | list) else content
@@ -135,12 +145,16 @@ def _result(message: dict[str, Any]) -> dict[str, Any]:
 
 def _parts(content: Any) -> Any:
     """Text as it is; a list of parts with the text under ``content``, where OpenAI writes ``text``."""
-    if not isinstance(content, list):
+    if content is None or isinstance(content, str):
         return content
-    return [
-        {"type": "text", "content": part["text"]} if isinstance(part, dict) and "text" in part else part
-        for part in content
-    ]
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        raise ValueError("has content that is neither text nor a list of parts")
+    return [{"type": "text", "content": part["text"]} if "text" in part else part for part in content]
+
+
+def _text(value: Any) -> str | None:
+    """A name or id; some senders number theirs."""
+    return None if value is None else str(value)
 
 
 def _parsed(text: str) -> Any:
@@ -153,7 +167,7 @@ def _parsed(text: str) -> Any:
 
 
 def _run_id(record: dict[str, Any], source: str, number: int) -> str:
-    if isinstance(record.get("id"), str):
+    if isinstance(record.get("id"), str) and 0 < len(record["id"]) <= 512:
         return str(record["id"])
     if "task_id" in record and "trial" in record:
         return f"{source}-t{record['task_id']}-r{record['trial']}"

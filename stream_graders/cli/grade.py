@@ -2,6 +2,7 @@
 
 import gzip
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -163,8 +164,15 @@ def _opened(file: Path) -> BinaryIO:
     return opened  # type: ignore[no-any-return]  # GzipFile is a BinaryIO in all but its declaration
 
 
+def _source(file: Path) -> str:
+    """A file's name without its endings; a dot inside it is part of the name, and the name part of run ids."""
+    while file.suffix in (".gz", ".jsonl", ".ndjson", ".json"):
+        file = file.with_suffix("")
+    return file.name
+
+
 def _graded_lines(graded: Graded, file: Path, lines: BinaryIO) -> Iterator[Effect]:
-    source, transcripts = file.name.split(".")[0], None
+    source, transcripts = _source(file), None
     try:
         for number, line in enumerate(map(bytes.strip, lines)):
             if not line:
@@ -175,7 +183,7 @@ def _graded_lines(graded: Graded, file: Path, lines: BinaryIO) -> Iterator[Effec
                 yield from _graded_transcript(graded, source, number, line)
             else:
                 yield from _graded_event(graded, f"{file.name}:{number + 1}", line)
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UserError(f"{file}: is no whole gzip file: {error}") from error
 
 

@@ -72,6 +72,8 @@ class AssistantContainsToolOutput(Grader):
         found = [] if self.tools and all(self.tools) else [("tools", "name at least one tool whose result is captured")]
         if (self.pattern is None) == (self.path is None):
             found.append(("pattern", "give either a pattern or a path"))
+        if self.pattern == "":
+            found.append(("pattern", "an empty pattern captures nothing; write what to look for"))
         if self.path is not None:
             try:
                 parse(self.path)
