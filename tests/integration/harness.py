@@ -22,11 +22,13 @@ from aiokafka.errors import GroupCoordinatorNotAvailableError
 from aiokafka.structs import ConsumerRecord
 
 from stream_graders.cli.grade import Graded, records
+from stream_graders.config import load_fleet
 from stream_graders.events import Event, from_json, to_json
 from stream_graders.gradebook import Publish
 from stream_graders.stream.start import ROLES
 from stream_graders.stream.topics import Placement, apply, load_topics, place
 from stream_graders.suites import Fleet
+from stream_graders.testing import run
 from stream_graders.verdicts import RunVerdict, Verdict
 
 PATIENCE = 120.0
@@ -34,6 +36,16 @@ PATIENCE = 120.0
 HERE = Path(__file__).parent
 STARTED: list[subprocess.Popen[bytes]] = []
 """Every worker process that was started, so that none is left behind."""
+
+SHOP = """
+suite: shop
+checks:
+  - {check: no-drop, grader: agentlasso.tool_not_called, severity: critical, notify: page, settings: {tool: db.drop}}
+  - {check: polite, grader: vally.transcript_contains, severity: minor, notify: ticket, settings: {substring: welcome}}
+  - {check: real-id, grader: vally.assistant_contains_tool_output, severity: minor, settings: {tools: [find], path: id}}
+  - {check: finds-first, grader: trajectory.precedes, severity: critical, settings: {first: find, then: db.drop}}
+"""
+"""The suite that the stories below are graded by."""
 
 
 @dataclass
@@ -308,3 +320,35 @@ def verdicts(stage: Stage) -> dict[str, bytes]:
             value = from_json(record.value)
             assert told.setdefault(value["id"], record.value) == record.value, f"two records of id {value['id']} differ"
     return {key: value for key, value in told.items() if from_json(value)["state"] != "early"}
+
+
+def written(path: Path, text: str) -> Path:
+    """Write a file; its path."""
+    path.write_text(text)
+    return path
+
+
+def stories(first: int, last: int, together: int = 24) -> list[Event]:
+    """Nine events a run, so many runs at a time; what they do wrong differs from run to run."""
+    told = [
+        run(f"run-{n}")
+        .starts()
+        .asks("where is it?")
+        .calls("find" if n % 5 else "db.drop")
+        .returns({"id": f"A-{n}"})
+        .says(f"it is A-{n if n % 3 else 0}")
+        .calls("db.drop" if n % 4 == 0 else "close")
+        .returns("ok")
+        .says("welcome" if n % 7 else "bye")
+        .ends()
+        for n in range(first, last)
+    ]
+    waves = [told[at : at + together] for at in range(0, len(told), together)]
+    return [event for wave in waves for step in zip(*wave, strict=True) for event in step]
+
+
+def expected(suite: Path, events: Iterable[Event]) -> dict[str, bytes]:
+    """What nothing disturbs: the verdicts of `grade` on the same events."""
+    file = suite.with_suffix(".jsonl")
+    file.write_bytes(b"".join(to_json(event) + b"\n" for event in events))
+    return graded_offline(load_fleet([suite]), [file])

@@ -8,68 +8,31 @@ from typing import Any
 import pytest
 from aiokafka.structs import ConsumerRecord
 
-from stream_graders.config import load_fleet
-from stream_graders.events import Event, from_json, to_json
+from stream_graders.events import from_json
 from stream_graders.session import watermark
 from stream_graders.testing import run
 from tests.integration.harness import (
+    SHOP,
     Feed,
     Metrics,
     Stage,
     WorkerProcess,
+    expected,
     free_port,
-    graded_offline,
     is_ready,
+    stories,
     until,
     verdicts,
+    written,
 )
 from tests.kafka.broker import KafkaBroker
 
-SUITE = """
-suite: shop
-checks:
-  - {check: no-drop, grader: agentlasso.tool_not_called, severity: critical, notify: page, settings: {tool: db.drop}}
-  - {check: polite, grader: vally.transcript_contains, severity: minor, notify: ticket, settings: {substring: welcome}}
-  - {check: real-id, grader: vally.assistant_contains_tool_output, severity: minor, settings: {tools: [find], path: id}}
-  - {check: finds-first, grader: trajectory.precedes, severity: critical, settings: {first: find, then: db.drop}}
-"""
-BRIEF = SUITE + "completion: {idle_agent: 2s, amend_window: 1s, remember: 1s}\n"
+BRIEF = SHOP + "completion: {idle_agent: 2s, amend_window: 1s, remember: 1s}\n"
 
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
-    return written(tmp_path / "shop.yaml", SUITE)
-
-
-def written(path: Path, text: str) -> Path:
-    path.write_text(text)
-    return path
-
-
-def stories(first: int, last: int, together: int = 24) -> list[Event]:
-    """Nine events a run, so many runs at a time; what they do wrong differs from run to run."""
-    told = [
-        run(f"run-{n}")
-        .starts()
-        .asks("where is it?")
-        .calls("find" if n % 5 else "db.drop")
-        .returns({"id": f"A-{n}"})
-        .says(f"it is A-{n if n % 3 else 0}")
-        .calls("db.drop" if n % 4 == 0 else "close")
-        .returns("ok")
-        .says("welcome" if n % 7 else "bye")
-        .ends()
-        for n in range(first, last)
-    ]
-    waves = [told[at : at + together] for at in range(0, len(told), together)]
-    return [event for wave in waves for step in zip(*wave, strict=True) for event in step]
-
-
-def expected(suite: Path, events: Iterable[Event]) -> dict[str, bytes]:
-    """What nothing disturbs: the verdicts of `grade` on the same events."""
-    file = suite.with_suffix(".jsonl")
-    file.write_bytes(b"".join(to_json(event) + b"\n" for event in events))
-    return graded_offline(load_fleet([suite]), [file])
+    return written(tmp_path / "shop.yaml", SHOP)
 
 
 def last_states(stage: Stage) -> dict[bytes, ConsumerRecord[bytes, bytes]]:
@@ -263,7 +226,7 @@ def test_runs_that_are_open_when_a_suite_is_edited_keep_what_was_not(kafka: Kafk
         stage.tell(events[:half])
         until(lambda: stage.committed() == half, "a half being graded", worker)
     added = "  - {check: brief, grader: vally.transcript_not_contains, severity: minor, settings: {substring: bye}}\n"
-    written(suite, SUITE.replace("substring: welcome", "substring: goodbye") + added)
+    written(suite, SHOP.replace("substring: welcome", "substring: goodbye") + added)
     with worker:
         stage.tell([*events[half:], *later])
         until(lambda: stage.committed() == len(events) + len(later), "the rest being graded", worker)
