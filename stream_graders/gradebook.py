@@ -7,6 +7,7 @@ verdict with a revision. Nothing here knows Kafka, time or files.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 from .events import Event, Message, RunEnd, ToolCall, TurnEnd, stamp
@@ -61,6 +62,11 @@ class Standpoint:
     ordered: RunFacts
     waits: bool = False
     """Events are held back behind a gap: what comes next is not known."""
+
+    @cached_property
+    def segment(self) -> str:
+        """What tells this part of the run's life from every other: part of each id."""
+        return identify(self.run_id, self.opened_at, self.first_event_id)
 
     @cached_property
     def fields(self) -> dict[str, Any]:
@@ -188,7 +194,11 @@ class Gradebook:
         late = seen.late
         for entry in self._readers.get(kind, ()):
             grader = entry.grader
-            if entry.settled or (late and not grader.order_free) or (entry.turn is not None and not _of_turn(entry, seen)):
+            if (
+                entry.settled
+                or (late and not grader.order_free)
+                or (entry.turn is not None and not _of_turn(entry, seen))
+            ):
                 continue
             if seen.loose and not grader.order_free:
                 entry.astray = True
@@ -236,9 +246,7 @@ class Gradebook:
         for line in lines:
             counts[line.outcome] += 1
         record = RunVerdict(
-            id=identify(
-                at.run_id, at.opened_at, at.first_event_id, self.suite.name, self.version, "run", self.revision
-            ),
+            id=identify(at.segment, self.suite.name, self.version, "run", self.revision),
             run_id=at.run_id,
             opened_at=at.opened_at,
             suite=self.suite.name,
@@ -379,7 +387,7 @@ class Gradebook:
     def _say(self, entry: Entry, at: Standpoint, ending: Decided | None) -> list[Publish]:
         """Publish the check's outcome if it is new."""
         finding = self._concluded(entry, at)
-        said = [finding.outcome, finding.reason, identify(finding.evidence)[:12]]
+        said = [finding.outcome, finding.reason, _mark(finding.evidence)]
         if entry.published is not None and entry.published[:3] == said:
             return []
         entry.revision = max(entry.revision, 0) + 1
@@ -477,9 +485,7 @@ class Gradebook:
         version = _version(entry)
         evidence, points = self._shown(finding)
         return Verdict(
-            id=identify(
-                at.run_id, at.opened_at, at.first_event_id, check.turn, self.suite.name, check.name, version, revision
-            ),
+            id=identify(at.segment, self.suite.name, check.key, revision),
             run_id=at.run_id,
             opened_at=at.opened_at,
             turn=check.turn,
@@ -582,6 +588,11 @@ def _size(entry: Entry) -> int:
 def _fault(error: Exception) -> str:
     """What a grader raised, at a length that state can bear."""
     return f"{type(error).__name__}: {error}"[:EVIDENCE]
+
+
+def _mark(evidence: str) -> str:
+    """Tells one evidence from another, at a length that state can bear."""
+    return blake2b(evidence.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def _version(entry: Entry) -> str:

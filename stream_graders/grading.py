@@ -4,7 +4,9 @@ A grader reads one run event by event. Its settings are the fields of its datacl
 ``init=False`` keeps out of the constructor, all JSON values. It never asks the time, the world or another grader.
 """
 
+from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 from .events import UNSENT, Event, Message, RunEnd, ToolResult, compact, text_of
@@ -20,7 +22,20 @@ class Seen:
     ``position`` counts the run's applied events from 0. ``gap`` is true if an event before this one may be missing.
     """
 
-    __slots__ = ("_lower", "_text", "call", "event", "gap", "late", "loose", "position", "tool", "truncated", "turn")
+    __slots__ = (
+        "_lower",
+        "_text",
+        "call",
+        "event",
+        "gap",
+        "is_assistant",
+        "late",
+        "loose",
+        "position",
+        "tool",
+        "truncated",
+        "turn",
+    )
 
     def __init__(
         self, event: Event, position: int, turn: int, gap: bool = False, late: bool = False, loose: bool = False
@@ -34,6 +49,8 @@ class Seen:
         self.loose = loose
         """Its place among other producers' events is not certain: some of theirs wait behind a gap, or did."""
         self.truncated = "truncated" in event.flags if event.flags else False
+        self.is_assistant = type(event) is Message and event.role == "assistant"
+        """Is this a message of the assistant?"""
         self.tool: str | None = None
         """The tool of a call or result; a result without a name takes that of its call."""
         self.call: int | None = None
@@ -72,11 +89,6 @@ class Seen:
         return (type(event) is Message and event.content is UNSENT) or (
             type(event) is ToolResult and event.result is UNSENT and event.result_raw is None
         )
-
-    @property
-    def is_assistant(self) -> bool:
-        """Is this a message of the assistant?"""
-        return type(self.event) is Message and self.event.role == "assistant"
 
     def point(self, path: str | None = None, excerpt: str | None = None) -> Point:
         """This event as evidence."""
@@ -174,30 +186,50 @@ class Grader:
         """A grader with these settings that has seen nothing. Ask it of one that has seen nothing itself."""
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__)
-        for f in state_fields(type(self)):
-            if callable(f.default_factory):
-                setattr(new, f.name, f.default_factory())
+        for name, make in _shape(type(self)).makers:
+            new.__dict__[name] = make()
         return new
 
     def snapshot(self) -> list[Any]:
         """The state as JSON values. Not a copy: encode it before the next ``update``."""
-        return [getattr(self, f.name) for f in state_fields(type(self))]
+        return _shape(type(self)).read(self)
 
     def restore(self, values: list[Any]) -> None:
         """Take over a state that `snapshot` gave."""
-        for f, value in zip(state_fields(type(self)), values, strict=True):
-            setattr(self, f.name, value)
-
-
-_STATE_FIELDS: dict[type[Grader], tuple[Field[Any], ...]] = {}
+        self.__dict__.update(zip(_shape(type(self)).names, values, strict=True))
 
 
 def state_fields(kind: type[Grader]) -> tuple[Field[Any], ...]:
     """The fields of a grader that are state, in a fixed order."""
-    known = _STATE_FIELDS.get(kind)
-    if known is None:
-        known = _STATE_FIELDS[kind] = tuple(f for f in fields(kind) if not f.init)
-    return known
+    return tuple(f for f in fields(kind) if not f.init)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """What `Grader` wants of a class's state fields at each run and batch, worked out once."""
+
+    names: tuple[str, ...]
+    makers: tuple[tuple[str, Callable[[], Any]], ...]
+    """Of the fields that begin with a value of their own, the name and what makes it."""
+    read: Callable[[Grader], list[Any]]
+
+
+_SHAPES: dict[type[Grader], _Shape] = {}
+
+
+def _shape(kind: type[Grader]) -> _Shape:
+    known = _SHAPES.get(kind)
+    return known if known is not None else _SHAPES.setdefault(kind, _shape_of(kind))
+
+
+def _shape_of(kind: type[Grader]) -> _Shape:
+    state = state_fields(kind)
+    names = tuple(f.name for f in state)
+    makers = tuple((f.name, f.default_factory) for f in state if callable(f.default_factory))
+    get = attrgetter(*names)
+    return _Shape(
+        names, makers, (lambda grader: list(get(grader))) if len(names) > 1 else (lambda grader: [get(grader)])
+    )
 
 
 def setting_fields(kind: type[Grader]) -> tuple[Field[Any], ...]:

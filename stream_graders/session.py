@@ -41,7 +41,7 @@ from .gradebook import Decided, Gradebook, Publish, See, Standpoint, decided_by
 from .grading import RunFacts
 from .suites import Completion, Fleet
 from .trajectory import HELD_BYTES, HELD_EVENTS, HELD_MS, Arrival, Course, Order, Producer, bounded, is_aside, is_loss
-from .verdicts import Identity, identity_from
+from .verdicts import Identity, identity_from, identity_with
 
 STATE_VERSION = 1
 WORDS = 512
@@ -425,8 +425,7 @@ class Session:
         return {name[:LABEL]: value[:LABEL] for name, value in [*labels.items()][:LABELS]}
 
     def _identify(self, **known: Any) -> None:
-        fields = {name: getattr(self.identity, name) for name in Identity.__struct_fields__}
-        self.identity = Identity(**{**fields, **known})
+        self.identity = identity_with(self.identity, known)
 
     # -- the run's course ------------------------------------------------------------------------------------------
 

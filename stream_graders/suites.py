@@ -117,6 +117,11 @@ class Check:
         )
 
     @cached_property
+    def key(self) -> str:
+        """What tells it from every other check of its suite: part of the ids of its verdicts."""
+        return f"{self.turn}/{self.name}/{self.version}"
+
+    @cached_property
     def wants(self) -> tuple[type[Event], ...]:
         """The event types its grader reads."""
         return self.grader.wants()

@@ -238,6 +238,11 @@ def identify(*parts: str | int | None) -> str:
     return blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
+def identity_with(identity: Identity, known: dict[str, Any]) -> Identity:
+    """The identity with these fields."""
+    return msgspec.structs.replace(identity, **known)
+
+
 def identity_from(value: Any) -> Identity:
     """An identity from its JSON value, as a kept state holds it."""
     return msgspec.convert(value, Identity)

@@ -1,5 +1,7 @@
 """Masks what should not travel with evidence: card numbers, e-mail addresses, keys and tokens."""
 
+import re
+
 import re2
 
 _OPTIONS = re2.Options()
@@ -14,6 +16,11 @@ _SECRETS = re2.compile(
     _OPTIONS,
 )
 
+_MAY_HOLD = re.compile(
+    r"@|\d(?:[ -]?\d){11}|[spr]k[-_A-Z0-9]|gh[pos][-_A-Z0-9]|xox|glpat|A[KS]IA|[eE][aA][rR][eE][rR]|eyJ"
+)
+"""A quick look that finds no secret in most texts: the search itself costs ten times as much."""
+
 
 def masked(text: str) -> str:
     """The text with the middle of each secret replaced.
@@ -21,7 +28,7 @@ def masked(text: str) -> str:
     >>> masked("key sk-EXAMPLEabcdef1 of jo@example.com")
     'key sk…(masked) of jo…(masked)'
     """
-    if not text:
+    if not _MAY_HOLD.search(text):
         return text
     pieces, at = [], 0
     for found in _SECRETS.finditer(text):
