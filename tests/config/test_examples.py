@@ -1,0 +1,24 @@
+"""The suites that users start from have no problem, not even a warning."""
+
+from pathlib import Path
+
+import pytest
+
+from stream_graders.catalogue import catalogue
+from stream_graders.config import load_fleet, read
+
+SUITES = sorted((Path(__file__).resolve().parent.parent.parent / "suites").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", SUITES, ids=[path.name for path in SUITES])
+def test_a_suite_is_clean(path: Path) -> None:
+    suite, problems = read(path)
+    assert [str(problem) for problem in problems] == []
+    assert suite is not None
+    assert suite.name == path.stem
+    assert suite.owner
+
+
+def test_they_can_be_loaded_together_and_show_every_grader() -> None:
+    shown = {check.grader.name for suite in load_fleet(SUITES) for check in suite.checks}
+    assert shown == set(catalogue())
