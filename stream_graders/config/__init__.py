@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass
+from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -77,13 +78,17 @@ def load_fleet(paths: Iterable[Path]) -> Fleet:
 
 
 def read(path: Path) -> tuple[Suite | None, list[Problem]]:
-    """The suite of a file, where it has one, and all that is wrong with it or looks so."""
+    """The suite of a file, where it has one, and all that is wrong with it or looks so, from top to bottom."""
     try:
         file = YamlFile.read(path)
     except YamlError as fault:
         return None, [Problem(path.name, fault.line, "", str(fault))]
     problems: list[Problem] = []
+    suite = _suite_of(file, path, problems)
+    return suite, sorted(problems, key=lambda problem: problem.line)
 
+
+def _suite_of(file: YamlFile, path: Path, problems: list[Problem]) -> Suite | None:
     def report(loc: Loc, message: str, *, is_warning: bool = False) -> None:
         problems.append(Problem(path.name, file.line(loc), _dotted(loc), message, is_warning))
 
@@ -97,11 +102,11 @@ def read(path: Path) -> tuple[Suite | None, list[Problem]]:
         # Graders are looked at even so: two rounds of corrections are one too many.
         for n, entry in enumerate(_entries(file.value)):
             _check_settings(n, entry, report)
-        return None, problems
+        return None
     checks = [_built(n, entry, model, report) for n, entry in enumerate(model.checks)]
     if any(not problem.is_warning for problem in problems):
-        return None, problems
-    return model.built(tuple(check for check in checks if check is not None)), problems
+        return None
+    return model.built(tuple(check for check in checks if check is not None))
 
 
 def _built(n: int, entry: CheckModel, model: SuiteModel, report: Any) -> Check | None:
@@ -132,6 +137,8 @@ def _check_settings(n: int, entry: Any, report: Any) -> Grader | None:
         report(("checks", n, "grader"), f"there is no grader {entry['grader']!r}{hint}")
         return None
     settings = entry.get("settings") or {}
+    if not isinstance(settings, dict):
+        return None
     try:
         values = settings_model(kind).model_validate(settings)
     except ValidationError as error:
@@ -154,6 +161,21 @@ def settings_model(kind: type[Grader]) -> type[BaseModel]:
     return create_model(kind.name.replace(".", "_"), __config__=ConfigDict(extra="forbid", strict=True), **fields)
 
 
+_WORDS = {
+    "model_type": "should be a mapping, lines of `name: value`",
+    "dict_type": "should be a mapping, lines of `name: value`",
+    "list_type": "should be a list",
+    "tuple_type": "should be text or a list of texts",
+    "string_type": "should be text",
+    "int_type": "should be a whole number",
+    "bool_type": "should be true or false",
+    "too_short": "should have an entry at least",
+    "string_too_long": "is too long",
+    "string_pattern_mismatch": "should be a name of letters, digits, dots, dashes and underscores",
+}
+"""What pydantic says of Python types, in the words of a file."""
+
+
 def told(error: ValidationError, model: type[BaseModel]) -> list[tuple[Loc, str]]:
     """A validation's problems in words, each with its place."""
     return [(_place(fault["loc"]), _words(fault, model)) for fault in error.errors()]
@@ -166,8 +188,10 @@ def _words(fault: Any, model: type[BaseModel]) -> str:
     if kind == "extra_forbidden":
         known = [name for field in _models(model) for name in field.model_fields]
         return f"is not known here{_hint(str(fault['loc'][-1]), known)}"
-    if kind == "string_type" and isinstance(value, bool | int | float):
-        return f"should be text; put {str(value).lower()!r} in quotes"
+    if kind == "string_type" and isinstance(value, bool | int | float | date):
+        return "should be text; put it in quotes"
+    if kind in _WORDS:
+        return _WORDS[kind]
     return str(fault["msg"]).removeprefix("Value error, ").removeprefix("Input ")
 
 

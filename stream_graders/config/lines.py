@@ -1,5 +1,6 @@
 """YAML with the lines of its values, so that a problem can say where it stands."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import yaml
 
 Loc = tuple[str | int, ...]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class YamlError(ValueError):
@@ -41,15 +44,17 @@ class YamlFile:
         try:
             value = yaml.safe_load(text)
             node = yaml.compose(text, Loader=yaml.SafeLoader)
+            lines: dict[Loc, int] = {}
+            repeated: list[Loc] = []
+            _walk(node, (), lines, repeated)
+        except RecursionError:
+            raise YamlError("holds itself, or is nested too deep") from None
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             told = error.problem or "is no YAML"
             raise YamlError(f"is no YAML: {told}", mark.line + 1 if mark else 1) from error
         except yaml.YAMLError as error:
             raise YamlError(f"is no YAML: {error}") from error
-        lines: dict[Loc, int] = {}
-        repeated: list[Loc] = []
-        _walk(node, (), lines, repeated)
         return cls(value, lines, tuple(repeated))
 
     def line(self, loc: Loc) -> int:
@@ -63,6 +68,8 @@ def _walk(node: yaml.Node | None, loc: Loc, lines: dict[Loc, int], repeated: lis
     if node is None:
         return
     lines.setdefault(loc, node.start_mark.line + 1)
+    if isinstance(node, yaml.ScalarNode) and _SURROGATE.search(node.value):
+        raise YamlError("holds half of a surrogate pair, which is no text", node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             inner = (*loc, str(key.value))

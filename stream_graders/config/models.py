@@ -16,7 +16,7 @@ _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 def _milliseconds(value: Any) -> Any:
     if not isinstance(value, str):
-        return value
+        raise ValueError(f"{value!r} is no duration; write 30s, 15m, 24h or 7d")
     match = re.fullmatch(r"(\d+)\s*(ms|s|m|h|d)", value)
     if match is None:
         raise ValueError(f"{value!r} is no duration; write 30s, 15m, 24h or 7d")
