@@ -24,7 +24,7 @@ from tests.kafka.broker import KafkaBroker
 
 from . import data
 
-SUITE = data.ROOT / "benchmarks" / "tau.yaml"
+SUITE = data.ROOT / "tests" / "integration" / "tau.yaml"
 RESULTS = data.ROOT / "benchmarks" / "results.json"
 PARTITIONS = 4
 
