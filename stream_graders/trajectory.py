@@ -9,7 +9,7 @@ from enum import Enum, auto
 from hashlib import blake2b
 from typing import Any
 
-from .events import ASIDES, Event, Message, RunStart, ToolCall, ToolResult, Unknown, event_from
+from .events import ASIDES, Event, Message, RunStart, ToolCall, ToolResult, Unknown, event_from, to_json
 from .grading import Seen
 
 HELD_EVENTS = 64
@@ -23,7 +23,7 @@ PRODUCERS = 16
 RANGES = 16
 OPEN_CALLS = 256
 OPEN_BYTES = 32 * 1024
-"""What the names and ids of open calls may weigh together; beyond it, as beyond their number, the oldest is forgotten."""
+"""What open calls may weigh together; beyond it, as beyond their number, the oldest is forgotten."""
 FLAGS = 32
 """Flags of events that a run carries on; a flag is a short word, and a run has few."""
 NAME = 64
@@ -314,9 +314,7 @@ class Course:
     def _open(self, event: ToolCall) -> None:
         self.calls.append([bounded(event.call_id or ""), event.name, self.applied])
         # Few runs have more than a handful of open calls: only then is it worth weighing them.
-        while len(self.calls) > 32 and (
-            len(self.calls) > OPEN_CALLS or sum(len(call[0]) + len(call[1]) for call in self.calls) > OPEN_BYTES
-        ):
+        while len(self.calls) > 32 and (len(self.calls) > OPEN_CALLS or len(to_json(self.calls)) > OPEN_BYTES):
             del self.calls[0]
             self.flags.add("call_unpaired")
 

@@ -9,7 +9,7 @@ _STEP = re.compile(r"(?:^|\.)([^.\[\]]+)|\[(\d+)\]")
 
 
 def parse(path: str) -> list[str | int]:
-    """The steps of a path.
+    """The steps of a path; a ``$`` or dot in front of it, as JSONPath and jq write, may stand there.
 
     Raises:
         ValueError: the text is not a path.
@@ -18,7 +18,7 @@ def parse(path: str) -> list[str | int]:
     ['order', 'items', 0, 'id']
     """
     steps: list[str | int] = []
-    at = 0
+    at = 1 if path[:2] in ("$.", "$[") else 0
     while at < len(path):
         step = _STEP.match(path, at)
         if step is None:

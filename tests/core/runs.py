@@ -77,6 +77,8 @@ class Plan:
     output: Any = None
     last_seq: bool = True
     labels: dict[str, str] | None = None
+    ids_repeat: bool = True
+    """Two calls may share an id."""
     agent_from: int = 0
     """The first event that names the agent."""
 
@@ -132,7 +134,8 @@ class Builder:
     def call(self, n: int) -> None:
         self.step += n % 3 > 0
         tool = TOOLS[n % len(TOOLS)]
-        call_id = None if n % 7 == 0 else f"c{n % 4}" if n % 5 == 0 else f"c{len(self.events)}"
+        repeats = self.plan.ids_repeat and n % 5 == 0
+        call_id = None if n % 7 == 0 else f"c{n % 4}" if repeats else f"c{len(self.events)}"
         self.open.append((tool, call_id))
         self.add(ToolCall, n // 16, name=tool, call_id=call_id, args={"n": n}, **self.in_step())
 
@@ -192,7 +195,7 @@ _REPORTS = (RECORDS, RECORDS, RECORDS, None, RECORDS[1:], ("messages", "results"
 _OUTPUTS = (None, None, None, "the lot is q7, for 58", "", " ", "done")
 
 
-def _plan(n: int, *, numbered: bool, ends: bool) -> Plan:
+def _plan(n: int, *, numbered: bool, ends: bool, ids_repeat: bool) -> Plan:
     """A plan from the digits of a number; the smallest number is the plainest plan."""
 
     def digit(base: int) -> int:
@@ -214,16 +217,18 @@ def _plan(n: int, *, numbered: bool, ends: bool) -> Plan:
         agent_from=(0, 0, 0, 1, 3, 99)[digit(6)],
         ends=not ends or digit(5) != 4,
         numbered=not numbered or digit(6) != 5,
+        ids_repeat=ids_repeat,
     )
 
 
 def runs(
-    *, may_lack_numbers: bool = False, may_lack_an_end: bool = False, longest: int = 24
+    *, may_lack_numbers: bool = False, may_lack_an_end: bool = False, ids_repeat: bool = True, longest: int = 24
 ) -> st.SearchStrategy[list[Event]]:
     """Complete legal runs of one or two producers."""
 
     def made(plan: int, operations: list[int]) -> list[Event]:
-        events = Builder(_plan(plan, numbered=may_lack_numbers, ends=may_lack_an_end)).run(operations)
+        drawn = _plan(plan, numbered=may_lack_numbers, ends=may_lack_an_end, ids_repeat=ids_repeat)
+        events = Builder(drawn).run(operations)
         return events or Builder(Plan()).run(operations)
 
     operation = st.integers(0, 16 * 64 - 1)

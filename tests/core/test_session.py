@@ -19,6 +19,7 @@ from stream_graders.events import (
 )
 from stream_graders.graders.agentlasso.tool_called import ToolCalled
 from stream_graders.graders.agentlasso.tool_order import ToolOrder
+from stream_graders.graders.vally.assistant_contains_tool_output import AssistantContainsToolOutput
 from stream_graders.graders.vally.transcript_contains import TranscriptContains
 from stream_graders.graders.vally.transcript_not_contains import TranscriptNotContains
 from stream_graders.session import At, Ledger, Session, StateError, kept_deadline, watermark
@@ -419,3 +420,48 @@ def test_a_replayed_record_is_counted_apart() -> None:
         for n, event in enumerate(events):
             session.feed(event, At(n, n))
     assert (ledger.graded, ledger.replayed, ledger.duplicates) == (8, 16, 0)
+
+
+def test_no_state_outgrows_what_a_changelog_takes() -> None:
+    """512 kB is the most (design 5): a run that fills every bound at once, with long names and many checks."""
+    checks = [Check(f"echo{n}", AssistantContainsToolOutput(["tool"], f"(?:{n})?V.*"), "minor") for n in range(5)]
+    checks += [Check(f"called{n}", ToolCalled(f"never{n}"), "minor") for n in range(40)]
+    checks += [Check(f"order{n}", ToolOrder([f"{'t' * 500}{n}"] * 50), "minor") for n in range(10)]
+    long = "n" * 5_000
+    life = Life(suite_of(*checks))
+    life.feed(run(environment=long, session_id=long).starts(labels={f"{n}{long}": long for n in range(99)}, model=long))
+    n = 1
+    for _ in range(300):
+        life.feed(run().calls("t" * 505 + f"{n:05d}", seq=n, id=f"{'c' * 500}{n}", call_id=f"{n}{long}"))
+        life.feed(run().returns(f"V{n:06d}" + "v" * 90, name="tool", seq=n + 1, id=f"{'r' * 500}{n}", call_id=None))
+        n += 2
+    for p in range(15):
+        life.feed(*(run(producer=f"{p}{long}").says("x", seq=2 * k, id=f"{p}-{k}") for k in range(4)))
+    life.feed(*(run().says("x" * 30_000, seq=n + 1 + 2 * k, id=f"held{k}") for k in range(4)))
+    assert life.ledger.held > 40
+    assert len(life.session.snapshot()) < 512 * 1024
+
+
+def test_of_two_starts_the_first_says_who_runs() -> None:
+    second = run(producer="p2", agent=Agent("other")).starts(labels={"prompt": "v8"}, reports=())
+    life = Life(SUITE).feed(run().starts(labels={"prompt": "v7"}), second, list(run().starts().ends())[1])
+    assert life.run.agent == Agent("agent-1", "1.0")
+    assert life.run.labels == {"prompt": "v7"}
+
+
+LABELS = {
+    "32 are kept": ({f"n{n}": "v" for n in range(32)}, 32, ()),
+    "of 33 the last is cut": ({f"n{n}": "v" for n in range(33)}, 32, ("labels_cut",)),
+    "256 characters are kept": ({"n" * 256: "v" * 256}, 1, ()),
+    "of a longer value the rest is cut": ({"n": "v" * 257}, 1, ("labels_cut",)),
+    "of a longer name too": ({"n" * 257: "v"}, 1, ("labels_cut",)),
+}
+
+
+@pytest.mark.parametrize(("labels", "count", "flags"), LABELS.values(), ids=list(LABELS))
+def test_labels_have_their_bounds(labels: dict[str, str], count: int, flags: tuple[str, ...]) -> None:
+    life = Life(SUITE).feed(run().starts(labels=labels).ends())
+    assert life.run.labels is not None
+    assert len(life.run.labels) == count
+    assert life.run.flags == flags
+    assert all(len(name) <= 256 and len(value) <= 256 for name, value in life.run.labels.items())

@@ -7,9 +7,7 @@ from ...events import Event, ToolCall
 from ...grading import Grader, RunFacts, Seen
 from ...matching.tools import listed
 from ...verdicts import Finding, Outcome, Point, Reason
-
-NAMES = 32
-"""Calls remembered for the detail."""
+from ._calls import NAMES, has_room
 
 
 @dataclass
@@ -49,8 +47,9 @@ class ToolOrder(Grader):
         if self.settled:
             return
         name = str(seen.tool)
-        if len(self.called) < NAMES:
-            self.called.append(name if len(name) <= 100 else name[:99] + "…")
+        short = name if len(name) <= 100 else name[:99] + "…"
+        if not self.more and has_room(self.called, short):
+            self.called.append(short)
         else:
             self.more += 1
         if name == self.tools[self.met]:

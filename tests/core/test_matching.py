@@ -1,0 +1,116 @@
+"""What graders share: paths, patterns, names, texts, and what is masked."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_graders.grading import EXCERPT, excerpt
+from stream_graders.matching.paths import parse, scalar_at
+from stream_graders.matching.patterns import Match, Pattern
+from stream_graders.matching.redaction import _SECRETS, masked
+from stream_graders.matching.text import Needle
+from stream_graders.matching.tools import listed
+
+PATHS: dict[str, list[str | int]] = {
+    "id": ["id"],
+    "order.items[0].id": ["order", "items", 0, "id"],
+    "[2]": [2],
+    "a[0][1]": ["a", 0, 1],
+    "with blank.é": ["with blank", "é"],
+    ".a.b": ["a", "b"],
+    "$.a": ["a"],
+    "$[0].a": [0, "a"],
+    "$": ["$"],
+}
+
+
+@pytest.mark.parametrize(("path", "steps"), PATHS.items())
+def test_a_path_is_its_steps(path: str, steps: list[str | int]) -> None:
+    assert parse(path) == steps
+
+
+@pytest.mark.parametrize("path", ["", ".", "$.", "a.", "a..b", "[0]a", "a[", "a[x]", "a[-1]", "a]"])
+def test_what_is_no_path_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="path"):
+        parse(path)
+
+
+VALUES: list[tuple[Any, str, str | None]] = [
+    ({"a": "x"}, "a", "x"),
+    ({"a": 1.5}, "a", "1.5"),
+    ({"a": 0}, "a", "0"),
+    ({"a": False}, "a", None),
+    (["x", "y"], "[1]", "y"),
+    (["x"], "[1]", None),
+    ({"0": "x"}, "[0]", None),
+    (["x"], "a", None),
+    ('  {"a": "x"}', "a", "x"),
+    ('{"a": "x"', "a", None),
+    ('{"a": "{\\"b\\": 1}"}', "a", '{"b": 1}'),
+    ("[" * 100_000, "[0]", None),
+    (None, "a", None),
+]
+
+
+@pytest.mark.parametrize(("value", "path", "found"), VALUES)
+def test_what_stands_at_a_path(value: Any, path: str, found: str | None) -> None:
+    assert scalar_at(value, parse(path)) == found
+
+
+def test_a_match_tells_its_place_in_characters() -> None:
+    assert Pattern("x(y?)z").search("éé xyz") == Match(3, 6, "y")
+    assert Pattern("x(y)?z").search("xz") == Match(0, 2, None)
+    assert Pattern("z").search("x") is None
+    assert Pattern("(").search("(") is None
+
+
+def test_a_hostile_pattern_takes_no_longer_than_its_text() -> None:
+    assert Pattern("(a+)+$").search("a" * 200_000 + "!") is None
+
+
+SHOWN = {
+    "all of a short text": ("a needle", 2, 8, "a needle"),
+    "both sides cut": ("x" * 500 + "needle" + "y" * 500, 500, 506, "…" + "x" * 57 + "needle" + "y" * 57 + "…"),
+    "a hit longer than an excerpt": ("n" * 500, 0, 500, "n" * EXCERPT + "…"),
+    "at the end": ("x" * 500 + "n", 500, 501, "…" + "x" * 59 + "n"),
+}
+
+
+@pytest.mark.parametrize(("text", "start", "end", "shown"), SHOWN.values(), ids=list(SHOWN))
+def test_an_excerpt_shows_what_stands_around(text: str, start: int, end: int, shown: str) -> None:
+    assert excerpt(text, start, end) == shown
+
+
+def test_a_needle_knows_its_place_where_lowering_keeps_the_length() -> None:
+    assert Needle("ABC").place("xxAbC") == (2, 5)
+    assert Needle("ABC", case_sensitive=True).place("abcABC") == (3, 6)
+    assert Needle("abc").place("İabc") == (0, 0)  # The lowered text is longer.
+    assert Needle("x").place("abc") == (0, 0)
+
+
+def test_many_names_are_counted() -> None:
+    assert listed(["a", "b", "c"], 3) == "a, b, c"
+    assert listed(["a", "b", "c"], 2) == "a, b, … (1 more)"
+
+
+PIECES = (
+    "Bearer ", "bEAReR ", "abcdefgh12", "sk-", "pk_", "rk-", "ghp_", "ghs-", "xoxb-", "glpat-", "AKIA", "ASIA",
+    "eyJabcdefgh", ".", "@", "a", "x.com", "4", "1 ", "-", "1111", "é", "\n", " ",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=10).map("".join))
+def test_no_secret_is_overlooked_and_nothing_else_is_masked(text: str) -> None:
+    shown = masked(text)
+    assert (shown != text) == (_SECRETS.search(text) is not None)
+    assert shown.count("…(masked)") == len(list(_SECRETS.finditer(text)))
+
+
+UNMASKED = ("order ORD-123456", "2026-11-29T10:00:00Z", "call 555-0100", "task-sk", "12345678901", "")
+
+
+@pytest.mark.parametrize("text", UNMASKED)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert masked(text) == text
