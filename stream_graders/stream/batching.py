@@ -204,6 +204,15 @@ async def send(producer: Any, topic: str, by_partition: Mapping[int, Iterable[It
     return futures
 
 
+def end_of(app: Any, partition: int) -> int | None:
+    """Where a journal partition ends, as the last fetch told; None if that is not known, or it is another's by now."""
+    try:
+        end: int | None = app.consumer.highwater(TP(app.journal, partition))
+    except AssertionError:  # The consumer's thread gave it up in a rebalance that this one has not heard of yet.
+        return None
+    return end
+
+
 def is_connected(consumer: Any) -> bool:
     """Has the consumer a connection to any broker?"""
     connections = list(consumer._thread._consumer._client._conns.values())  # A copy: it lives in another thread.

@@ -5,8 +5,6 @@ import time
 from collections import Counter
 from typing import Any
 
-from faust.types import TP
-
 from ..metrics import Metrics, Server
 from ..settings import Settings
 from ..verdicts import RunVerdict
@@ -106,7 +104,7 @@ class Observer:
             metrics.lag_seconds.remove(str(partition))
         self._lagging = owned
         for partition, desk in self._worker.desks.items():
-            end = self._app.consumer.highwater(TP(self._worker.topics["journal"], partition))
+            end = batching.end_of(self._app, partition)
             lag = max(0, (end or 0) - desk.read - 1) if desk.read >= 0 else 0
             metrics.lag.labels(str(partition)).set(lag)
             metrics.lag_seconds.labels(str(partition)).set(max(0.0, now - desk.clock / 1000) if lag else 0)

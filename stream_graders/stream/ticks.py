@@ -9,8 +9,6 @@ import asyncio
 import time
 from typing import Any
 
-from faust.types import TP
-
 from ..events import SCHEMA, Tick, to_json
 from . import batching
 from .table import StateTable
@@ -45,5 +43,5 @@ def _is_due(app: Any, worker: Worker, partition: int) -> bool:
     deadline = desk.deadline()
     if not worker.table.stale.get(partition) and (deadline is None or deadline > time.time() * 1000):
         return False
-    end = app.consumer.highwater(TP(worker.topics["journal"], partition))
+    end = batching.end_of(app, partition)
     return end is not None and max(desk.read + 1, worker.committed(partition)) >= end

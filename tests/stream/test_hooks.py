@@ -3,10 +3,12 @@
 An upgrade that renames one, or gives it other parameters, fails here and not in production.
 """
 
+import asyncio
 import inspect
 from importlib.metadata import version
 
 import pytest
+from aiokafka import TopicPartition
 from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import AIOKafkaConnection
 from aiokafka.consumer import AIOKafkaConsumer
@@ -72,3 +74,15 @@ def test_the_attributes_that_are_read_and_set_are_there() -> None:
     assert "self._consumer" in inspect.getsource(driver.AIOKafkaConsumerThread)
     assert "self._producer" in inspect.getsource(driver.Producer)
     assert "table.persisted_offset(tp)" in inspect.getsource(Recovery)
+
+
+def test_asking_for_the_end_of_a_partition_that_was_given_up_fails_as_expected() -> None:
+    async def ask() -> None:
+        consumer = AIOKafkaConsumer(bootstrap_servers="127.0.0.1:1")
+        try:
+            consumer.highwater(TopicPartition("journal", 0))
+        finally:
+            await consumer.stop()
+
+    with pytest.raises(AssertionError, match="not assigned"):
+        asyncio.run(ask())
