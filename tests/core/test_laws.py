@@ -1,8 +1,12 @@
 """Every law can fail, and every grader and the session keep all of them over named runs."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import pytest
@@ -425,3 +429,38 @@ def test_the_session_keeps_the_law(law: SessionLaw, records: Sequence[Record]) -
 
 def test_every_law_of_sessions_has_a_session_that_breaks_it() -> None:
     assert {law for law, _ in SESSION_BREAKERS} == set(SESSION_LAWS)
+
+
+_DIGEST = """
+from hashlib import sha256
+from stream_graders.events import to_json
+from stream_graders.gradebook import Publish
+from tests.core.test_laws import FLEET, JOURNALS, Ledger, Session
+
+digest = sha256()
+for records in JOURNALS.values():
+    session = Session(FLEET, records[0][0].run_id, Ledger())
+    for event, at in records:
+        for effect in session.feed(event, at):
+            digest.update(to_json(effect.record) if isinstance(effect, Publish) else effect.reason.encode())
+        digest.update(session.snapshot())
+print(digest.hexdigest())
+"""
+
+
+def test_nothing_depends_on_how_a_process_hashes() -> None:
+    """State moves between processes, and each salts its hashes anew; no test within one process would notice."""
+    root = Path(__file__).parents[2]
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", _DIGEST],
+            cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert told[0] == told[1]
+    assert len(told[0].strip()) == 64
