@@ -4,23 +4,21 @@ A grader says what holds of the events it was shown; here that is weighed agains
 verdict with a revision. Nothing here knows Kafka, time or files.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
-from .events import Event, Message, RunEnd, ToolCall, TurnEnd, stamp
-from .grading import Grader, RunFacts, Seen
+from .entries import EVIDENCE, Decided, Entry, Gone, decided_by, fault, gone
+from .events import Event, Message, ToolCall, TurnEnd
+from .grading import RunFacts, Seen
 from .matching.redaction import masked
 from .matching.tools import fits
 from .scoring.severity import standing
-from .suites import Check, Suite, When
+from .suites import Suite
 from .verdicts import (
     CheckOutcome,
     Decider,
     Finding,
-    Identity,
     Outcome,
     Point,
     Reason,
@@ -30,14 +28,10 @@ from .verdicts import (
     Violation,
     identify,
 )
+from .weighing import Standpoint, applies, not_applied, weigh
 
 STATE_BYTES = 64 * 1024
 """What the growing graders of a run may remember together; beyond it the largest gives up."""
-EVIDENCE = 1_000
-"""Characters of evidence in a verdict; the rest is cut and counted."""
-
-Decided = tuple[str, int | None, str, int]
-"""The event that decided: id, seq, time, journal offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,113 +40,6 @@ class Publish:
 
     record: Verdict | RunVerdict | Violation
     offset: int | None = None
-
-
-@dataclass(frozen=True)
-class Standpoint:
-    """What the session knows of the run that its records carry."""
-
-    run_id: str
-    opened_at: str
-    first_event_id: str
-    identity: Identity
-    flags: tuple[str, ...]
-    free: RunFacts
-    """The facts for graders that do not mind order: a gap that was filled late is none to them."""
-    ordered: RunFacts
-    waits: bool = False
-    """Events are held back behind a gap: what comes next is not known."""
-
-    @cached_property
-    def segment(self) -> str:
-        """What tells this part of the run's life from every other: part of each id."""
-        return identify(self.run_id, self.opened_at, self.first_event_id)
-
-    @cached_property
-    def fields(self) -> dict[str, Any]:
-        """The identity as the fields of a record."""
-        return {name: getattr(self.identity, name) for name in self.identity.__struct_fields__}
-
-    def facts(self, grader: Grader) -> RunFacts:
-        """The facts that count for this grader."""
-        return self.free if grader.order_free else self.ordered
-
-
-class Entry:
-    """A check on this run."""
-
-    __slots__ = (
-        "astray",
-        "called",
-        "check",
-        "decided",
-        "gave_up",
-        "grader",
-        "in_turn",
-        "over",
-        "published",
-        "raised",
-        "revision",
-        "said",
-        "settled",
-        "turn",
-        "violation",
-    )  # fmt: skip
-
-    def __init__(self, check: Check, grader: Grader) -> None:
-        self.check = check
-        self.grader = grader
-        self.turn = check.turn
-        self.settled = grader.settled
-        self.decided: Decided | None = None
-        self.raised: str | None = None
-        self.gave_up = False
-        self.called = False
-        self.said: bool | str = False
-        """Which clauses of ``when`` that wait for an event came true; "cut" if the missing part of a text may have."""
-        self.in_turn = 0
-        """Events of the check's turn that were seen."""
-        self.astray = False
-        """An event that it was shown may belong elsewhere: into another turn, or behind another producer's events."""
-        self.over = False
-        """The check's turn ended."""
-        self.revision = -1
-        """Of the last verdict that was made: 0 early, 1 final, 2 and on amended; -1 none."""
-        self.published: list[Any] | None = None
-        """Outcome, reason, id of the evidence, and whether it was sent, of the last final or amended verdict."""
-        self.violation = "none"
-        """Whether somebody was told of a failure: none, told, resolved."""
-
-    def snapshot(self) -> list[Any]:
-        kept = None if isinstance(self.grader, Gone) else self.grader.snapshot()
-        return [
-            self.check.name, self.check.version, kept, self.settled, self.decided, self.raised,
-            self.gave_up, self.called, self.said, self.in_turn, self.astray, self.over, self.revision, self.published,
-            self.violation,
-        ]  # fmt: skip
-
-    def restore(self, values: Sequence[Any]) -> None:
-        if not isinstance(self.grader, Gone):
-            self.grader.restore(values[2])
-        decided = values[4]
-        self.decided = None if decided is None else (decided[0], decided[1], decided[2], decided[3])
-        (self.settled, _, self.raised, self.gave_up, self.called, self.said, self.in_turn, self.astray, self.over,
-         self.revision, self.published, self.violation) = values[3:]  # fmt: skip
-
-
-@dataclass
-class Gone(Grader):
-    """Stands in for a check whose definition this worker does not have any more (design 5.6)."""
-
-    was: str = ""
-    """The name of its grader."""
-
-    def wants(self) -> tuple[type[Event], ...]:
-        return ()
-
-    def finding(self, run: RunFacts) -> Finding:
-        text = "the check was edited or removed while this run was open; the next runs are graded by the new one"
-        return Finding(Outcome.NOT_GRADED, Reason.SUITE_CHANGED, text, sound=True)
 
 
 class Gradebook:
@@ -197,7 +84,7 @@ class Gradebook:
             if (
                 entry.settled
                 or (late and not grader.order_free)
-                or (entry.turn is not None and not _of_turn(entry, seen))
+                or (entry.turn is not None and not entry.belongs(seen))
             ):
                 continue
             if seen.loose and not grader.order_free:
@@ -207,7 +94,7 @@ class Gradebook:
                 # While none exceeds its share, their sum cannot exceed the whole.
                 grown = grown or (grader.grows and grader.size() > self._share)
             except Exception as error:  # noqa: BLE001  (one grader's bug is one check's error; its neighbours go on)
-                entry.raised = _fault(error)
+                entry.raised = fault(error)
                 entry.settled = True
             if entry.settled or grader.settled:
                 entry.settled = True
@@ -291,7 +178,7 @@ class Gradebook:
         for n, value in enumerate(kept):
             check = suite.by_key.get((value[0], value[1]))
             if check is None or value[2] is None:  # Once gone, its events are gone too: it does not come back.
-                entry = _gone(suite, value, kinds[n] if kinds else 0)
+                entry = gone(suite, value, kinds[n] if kinds else 0)
             else:
                 entry = Entry(check, check.grader.fresh())
                 entry.restore(value)
@@ -312,7 +199,7 @@ class Gradebook:
     # -- while the run is open ---------------------------------------------------------------------------------------
 
     def _bound(self) -> None:
-        sizes = [(_size(entry), n) for n, entry in enumerate(self._growing) if not entry.gave_up]
+        sizes = [(entry.size(), n) for n, entry in enumerate(self._growing) if not entry.gave_up]
         while sum(size for size, _ in sizes) > STATE_BYTES:
             largest = max(sizes)
             sizes.remove(largest)
@@ -352,7 +239,7 @@ class Gradebook:
         if entry.revision >= 0 or check.early == "never" or entry.over:
             return []
         at = see()
-        if check.when is not None and not self._applies(entry, at):
+        if check.when is not None and not applies(entry, at, self._said_of):
             return []
         finding = self._weighed(entry, at)
         if finding.outcome is not Outcome.FAIL and not (finding.outcome is Outcome.PASS and check.early == "always"):
@@ -378,7 +265,7 @@ class Gradebook:
     def _end_turn(self, entry: Entry, event: Event, offset: int, see: "See") -> list[Publish]:
         at = see()
         entry.over = True
-        if at.waits or (entry.check.when is not None and not self._applies(entry, at)):
+        if at.waits or (entry.check.when is not None and not applies(entry, at, self._said_of)):
             return []  # What it waits for may still come; it is said when the run is complete.
         return self._say(entry, at, decided_by(event, offset))
 
@@ -414,8 +301,8 @@ class Gradebook:
         if self.agent_unknown:
             text = "no event named the agent, and the suite selects by it"
             return Finding(Outcome.NOT_GRADED, Reason.AGENT_UNKNOWN, text, sound=True)
-        if entry.check.when is not None and not self._applies(entry, at):
-            return self._not_applied(entry, entry.check.when, at)
+        if entry.check.when is not None and not applies(entry, at, self._said_of):
+            return not_applied(entry, at, self._said_of)
         return self._weighed(entry, at)
 
     def _weighed(self, entry: Entry, at: Standpoint) -> Finding:
@@ -433,50 +320,18 @@ class Gradebook:
         try:
             finding = entry.grader.finding(facts)
         except Exception as error:  # noqa: BLE001  (as in `take`)
-            entry.raised = _fault(error)
+            entry.raised = fault(error)
             return Finding(Outcome.ERROR, Reason.GRADER_RAISED, entry.raised, sound=True)
         if entry.astray and finding.sound:
             finding = Finding(finding.outcome, finding.reason, finding.evidence, finding.points, cut=finding.cut)
         if turn is not None and not entry.in_turn and finding.outcome is Outcome.PASS:
             finding = Finding(Outcome.FAIL, Reason.TURN_MISSING, f"turn {turn} has no events", cut=finding.cut)
-        return _weigh(finding, entry.check.needs, facts, self.suite.missing_input)
-
-    def _applies(self, entry: Entry, at: Standpoint) -> bool:
-        when = entry.check.when
-        assert when is not None
-        if (when.called is not None and not entry.called) or (when.said is not None and entry.said is not True):
-            return False
-        if when.status and at.ordered.status not in when.status:
-            return False
-        if when.labels and not _labels_fit(when, at):
-            return False
-        return when.check is None or self._said_of(when.check)[0] in when.outcome
+        return weigh(finding, entry.check.needs, facts, self.suite.missing_input)
 
     def _said_of(self, name: str) -> tuple[str | None, str | None]:
         """The outcome of another check and its reason, once it has them."""
         entry = next((entry for entry in self.entries if entry.check.name == name), None)
         return (None, None) if entry is None or entry.published is None else (entry.published[0], entry.published[1])
-
-    def _not_applied(self, entry: Entry, when: When, at: Standpoint) -> Finding:
-        """A condition that did not come true, weighed like a finding: what is not known may have made it true."""
-        facts = at.ordered
-        told = "the condition did not come true: " + ", ".join(f"{name} {value}" for name, value in _told(when))
-        if when.labels and at.identity.labels is not None and not _labels_fit(when, at):
-            return Finding(Outcome.SKIPPED, Reason.NOT_APPLICABLE, told, sound=True)
-        if facts.lost or facts.tail_unknown:
-            return Finding(Outcome.NOT_GRADED, Reason.INCOMPLETE, f"events are missing; so far {told}")
-        if when.called is not None and not facts.tools_known:
-            return Finding(Outcome.NOT_GRADED, Reason.RECORD_UNKNOWN, f"no tool-call record is known; so far {told}")
-        if when.said is not None and entry.said is not True:
-            if not facts.messages_known:
-                return Finding(Outcome.NOT_GRADED, Reason.CONTENT_MISSING, f"content was not sent; so far {told}")
-            if entry.said:
-                return Finding(Outcome.NOT_GRADED, Reason.TRUNCATED, f"a text was cut; so far {told}")
-        if when.check is not None:
-            outcome, reason = self._said_of(when.check)
-            if outcome == Outcome.NOT_GRADED and outcome not in when.outcome:
-                return Finding(Outcome.NOT_GRADED, Reason(str(reason)), f"{when.check} has no verdict; so far {told}")
-        return Finding(Outcome.SKIPPED, Reason.NOT_APPLICABLE, told, sound=True)
 
     def _verdict(
         self, entry: Entry, finding: Finding, at: Standpoint, state: State, revision: int, decided: Decided | None
@@ -545,49 +400,11 @@ class See:
         return self._at
 
 
-def decided_by(event: Event, offset: int) -> Decided:
-    """An event as the one that decided."""
-    return (event.id, event.seq, stamp(event.ts), offset)
-
-
-def _of_turn(entry: Entry, seen: Seen) -> bool:
-    """Does an event belong to the turn that a check is about?"""
-    # The run's end reports the reply of the run, not that of a turn.
-    if entry.over or seen.turn != entry.turn or type(seen.event) is RunEnd:
-        return False
-    entry.astray = entry.astray or (seen.gap and seen.event.turn is None)
-    return True
-
-
 def _readers(suite: Suite, entries: list[Entry]) -> dict[type[Event], list[Entry]]:
     if len(entries) == len(suite.checks) and all(e.check is c for e, c in zip(entries, suite.checks, strict=True)):
         return {kind: [entries[n] for n in places] for kind, places in suite.readers.items()}
     kinds = {kind for entry in entries for kind in entry.check.wants}
     return {kind: [e for e in entries if kind in e.check.wants] for kind in kinds}
-
-
-def _gone(suite: Suite, value: Sequence[Any], kind: Any) -> Entry:
-    name, version = value[0], value[1]
-    edited = next((check for check in suite.checks if check.name == name), None)
-    grader, severity = kind or ((edited.grader.name, edited.severity) if edited else ("", "critical"))
-    entry = Entry(Check(name, Gone(was=grader), severity), Gone(was=grader))
-    entry.check.__dict__["version"] = version
-    entry.restore(value)
-    entry.settled = True
-    return entry
-
-
-def _size(entry: Entry) -> int:
-    try:
-        return entry.grader.size()
-    except Exception as error:  # noqa: BLE001  (as in `Gradebook.take`)
-        entry.raised, entry.settled, entry.gave_up = _fault(error), True, True
-        return 0
-
-
-def _fault(error: Exception) -> str:
-    """What a grader raised, at a length that state can bear."""
-    return f"{type(error).__name__}: {error}"[:EVIDENCE]
 
 
 def _mark(evidence: str) -> str:
@@ -597,39 +414,6 @@ def _mark(evidence: str) -> str:
 
 def _version(entry: Entry) -> str:
     return entry.check.version
-
-
-def _weigh(finding: Finding, needs: frozenset[str], facts: RunFacts, missing_input: str) -> Finding:
-    """Unknown is never shown as pass or fail: what a missing input could change is not graded (design 6)."""
-    if finding.sound or finding.outcome in (Outcome.ERROR, Outcome.NOT_GRADED):
-        return finding
-    told = finding.evidence
-    if facts.lost or facts.tail_unknown:
-        return Finding(Outcome.NOT_GRADED, Reason.INCOMPLETE, f"events are missing; so far: {told}", finding.points)
-    if "tools" in needs and not facts.tools_known:
-        return Finding(Outcome.NOT_GRADED, Reason.RECORD_UNKNOWN, f"no tool-call record is known; so far: {told}")
-    if missing_input == "not_graded" and _lacks_content(needs, facts):
-        return Finding(Outcome.NOT_GRADED, Reason.CONTENT_MISSING, f"content was not sent; so far: {told}")
-    if finding.cut:
-        return Finding(Outcome.NOT_GRADED, Reason.TRUNCATED, f"a text was cut; so far: {told}", finding.points)
-    return finding
-
-
-def _lacks_content(needs: frozenset[str], facts: RunFacts) -> bool:
-    return ("messages" in needs and not facts.messages_known) or ("results" in needs and not facts.results_known)
-
-
-def _labels_fit(when: When, at: Standpoint) -> bool:
-    labels = at.identity.labels or {}
-    return all(labels.get(name) == value for name, value in when.labels.items())
-
-
-def _told(when: When) -> Iterator[tuple[str, str]]:
-    for name, value in when.clauses.items():
-        if isinstance(value, dict):
-            yield name, ", ".join(f"{key}: {item}" for key, item in value.items())
-        else:
-            yield name, ", ".join(value) if isinstance(value, tuple | list) else str(value)
 
 
 def _score(outcome: Outcome) -> float | None:

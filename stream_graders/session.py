@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from .entries import Decided, decided_by
 from .events import (
     OPENERS,
     UNSENT,
-    Agent,
     DeadLetter,
     Event,
     Message,
@@ -31,24 +31,20 @@ from .events import (
     RunStart,
     ToolCall,
     ToolResult,
-    Trace,
     event_from,
     from_json,
     stamp,
     to_json,
 )
-from .gradebook import Decided, Gradebook, Publish, See, Standpoint, decided_by
+from .gradebook import Gradebook, Publish, See
 from .grading import RunFacts
+from .identity import are_many, cut, learned, started
 from .suites import Completion, Fleet
 from .trajectory import HELD_BYTES, HELD_EVENTS, HELD_MS, Arrival, Course, Order, Producer, bounded, is_aside, is_loss
 from .verdicts import Identity, identity_from, identity_with
+from .weighing import Standpoint
 
 STATE_VERSION = 1
-WORDS = 512
-"""Characters of a name, version or id that a run's records repeat; the rest is cut, so that every record stays small."""
-LABELS = 32
-LABEL = 256
-"""A run carries at most 32 labels, of at most 256 characters in name and in value."""
 
 
 class At(NamedTuple):
@@ -269,11 +265,11 @@ class Session:
 
     def _take(self, event: Event, at: At, effects: list[Effect]) -> DeadLetter | None:
         if event.tenant is not None:
-            tenant = _cut(event.tenant)
+            tenant = cut(event.tenant)
             if self.identity.tenant is not None and tenant != self.identity.tenant:
                 return DeadLetter.TENANT_MISMATCH
             if self.identity.tenant is None:
-                self._identify(tenant=tenant)
+                self.identity = identity_with(self.identity, {"tenant": tenant})
         if self.phase == "unselected":
             self.ledger.unselected += 1
             self._remember_unselected()
@@ -395,37 +391,14 @@ class Session:
 
     def _learn(self, event: Event) -> None:
         """Fill the identity from an event: a `RunStart` wins, else the first event that says."""
-        known = self.identity
         if isinstance(event, RunStart) and not self.started:
             self.started = True
-            self._identify(
-                agent=_cut_agent(event.agent) or known.agent,
-                model=_cut(event.model) or known.model,
-                variant=event.variant,
-                pair_id=_cut(event.pair_id),
-                labels=self._cut_labels(event.labels) or known.labels,
-            )
+            self.identity = started(self.identity, event)
+            if are_many(event.labels):
+                self.flags.add("labels_cut")
             if event.reports is not None:
                 self.reports = list(event.reports)
-        elif known.agent is None and event.agent is not None:
-            self._identify(agent=_cut_agent(event.agent))
-        if isinstance(event, Message) and event.model and self.identity.model is None:
-            self._identify(model=_cut(event.model))
-        for name in ("environment", "session_id", "root_run_id"):
-            if getattr(self.identity, name) is None and (value := getattr(event, name)) is not None:
-                self._identify(**{name: _cut(value)})
-        if self.identity.trace is None and (trace := event.trace) is not None:
-            ids = (_cut(trace.trace_id) or "", _cut(trace.span_id), _cut(trace.parent_span_id))
-            self._identify(trace=Trace(*ids))
-
-    def _cut_labels(self, labels: dict[str, str] | None) -> dict[str, str] | None:
-        if not labels or (len(labels) <= LABELS and max(map(len, [*labels, *labels.values()])) <= LABEL):
-            return labels
-        self.flags.add("labels_cut")
-        return {name[:LABEL]: value[:LABEL] for name, value in [*labels.items()][:LABELS]}
-
-    def _identify(self, **known: Any) -> None:
-        self.identity = identity_with(self.identity, known)
+        self.identity = learned(self.identity, event)
 
     # -- the run's course ------------------------------------------------------------------------------------------
 
@@ -632,7 +605,7 @@ class Session:
             pass
         elif session.phase == "unselected":
             session.until, session.refusal, tenant = rest
-            session._identify(tenant=tenant)
+            session.identity = identity_with(session.identity, {"tenant": tenant})
         elif session.phase == "ended":
             session.until, marks, identity, session.reports, session.pins = rest
             session.order, session.identity = Order.from_marks(marks), identity_from(identity)
@@ -722,16 +695,6 @@ def _made_anew(session: Session, at: At) -> str:
 
 def _earliest(one: int | None, other: int) -> int:
     return other if one is None else min(one, other)
-
-
-def _cut(text: str | None) -> str | None:
-    return text if text is None or len(text) <= WORDS else text[: WORDS - 1] + "…"
-
-
-def _cut_agent(agent: Agent | None) -> Agent | None:
-    if agent is None or (len(agent.version or "") <= WORDS and len(agent.id or "") <= WORDS):
-        return agent
-    return Agent(agent.name, _cut(agent.version), _cut(agent.id))
 
 
 def _decided(values: Any) -> Decided:

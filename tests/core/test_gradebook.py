@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from stream_graders.entries import EVIDENCE
 from stream_graders.events import UNSENT, Agent, Custom, Event, Message, ToolCall, to_json
-from stream_graders.gradebook import EVIDENCE, STATE_BYTES
+from stream_graders.gradebook import STATE_BYTES
 from stream_graders.graders.agentlasso.tool_called import ToolCalled
 from stream_graders.graders.agentlasso.tool_not_called import ToolNotCalled
 from stream_graders.graders.agentlasso.tool_order import ToolOrder
