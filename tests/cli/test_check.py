@@ -44,7 +44,7 @@ def test_json_is_one_problem_a_line() -> None:
         "where": "checks[1].check",
         "message": "the name 'a' is taken by check 1",
     }
-    assert [line["kind"] for line in told].count("warning") == 4
+    assert [line["kind"] for line in told].count("warning") == 7
     assert done.err == ""
 
 

@@ -1,6 +1,7 @@
 """What a check says of a run: early, at the end of a turn or of the run, and never more than it may (design 4.2, 5.6, 6)."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -546,3 +547,22 @@ def test_verdicts_of_one_life_never_share_an_id() -> None:
     life.feed(run().calls("refund", seq=3, id="late")).later(SECOND)
     ids = [v.id for v in life.verdicts] + [v.id for v in life.runs] + [v.id for v in life.violations]
     assert len(ids) == len(set(ids))
+
+
+NOT_GRADED = {
+    "events are missing; so far: 'guarantee' NOT found in transcript": (KEEPS, "no 1"),
+    "content was not sent; so far: 'guarantee' NOT found in transcript": (KEEPS, "unsent"),
+    "a text was cut; so far: 'guarantee' NOT found in transcript": (KEEPS, "cut"),
+    "no tool-call record is known; so far: refund was never called. The agent called no tools.": (REFUNDS, "no 0"),
+}
+
+
+@pytest.mark.parametrize(("evidence", "grader", "how"), [(text, *case) for text, case in NOT_GRADED.items()])
+def test_a_check_that_is_not_graded_says_why_and_what_it_knows(evidence: str, grader: Grader, how: str) -> None:
+    stories: dict[str, Iterable[Event]] = {
+        "no 1": [event for event in run().starts().asks("lost").says("fine").ends() if event.seq != 1],
+        "unsent": run().starts().says(UNSENT).ends(),
+        "cut": run().starts().says("fine", flags=("truncated",)).ends(),
+        "no 0": run().asks("x").ends(),
+    }
+    assert graded(grader, stories[how]).evidence == evidence

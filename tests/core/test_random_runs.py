@@ -34,7 +34,7 @@ FLEET = Fleet(
 WHOLE = Suite("whole", tuple(CHECKS + CHAINED))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(journals())
 def test_a_session_keeps_its_laws_whatever_the_journal_holds(records: list[Record]) -> None:
     for law in SESSION_LAWS:
