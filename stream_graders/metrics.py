@@ -75,7 +75,8 @@ class Metrics:
         self.last_event = self._gauge("last_event_timestamp_seconds", "Append time of the last record read.")
         self.last_verdict = self._gauge("last_verdict_timestamp_seconds", "When a verdict was last acknowledged.")
         self.unreachable = self._gauge(
-            "broker_unreachable_since_timestamp_seconds", "Since when there is no connection to any broker; 0 if there is one."
+            "broker_unreachable_since_timestamp_seconds",
+            "Since when there is no connection to any broker; 0 if there is one.",
         )
         info = self._gauge("build_info", "The program.", "version")
         info.labels(_version()).set(1)
