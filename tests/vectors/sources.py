@@ -11,7 +11,20 @@ from typing import Any
 
 from stream_graders.catalogue import grader_named
 from stream_graders.config import settings_model
-from stream_graders.events import SCHEMA, UNSENT, Agent, Event, Message, RunEnd, RunStart, ToolCall, ToolResult
+from stream_graders.events import (
+    SCHEMA,
+    UNSENT,
+    Agent,
+    Custom,
+    Event,
+    Message,
+    RunEnd,
+    RunPause,
+    RunResume,
+    RunStart,
+    ToolCall,
+    ToolResult,
+)
 from stream_graders.grading import Grader, setting_fields
 
 FAMILIES = {"vally": "vally", "agentlasso": "agentlasso", "ai_eval": "ai_eval", "datarobot": "datarobot"}
@@ -30,6 +43,9 @@ BUG_GRADERS = {
     "transcript-contains": "vally.transcript_contains",
     "transcript-not-contains": "vally.transcript_not_contains",
 }
+
+NO_SETTINGS = {"id", "type", "severity", "turn", "record", "input"}
+"""What stands among a check's options in the logs and is about the check or the case, not for its grader."""
 
 STATUS = {"completed": "ok", "failed": "error"}
 
@@ -82,9 +98,9 @@ def bug_events(record: dict[str, Any]) -> list[Event]:
     writer = Writer()
     reports = writer.reports if own is None else tuple(_record(name) for name in own.get("reports", ()))
     writer.add(RunStart, seq=0, id="start", reports=(*reports, "end") if own is not None else reports)
-    for event in record["events"]:
+    for n, event in enumerate(record["events"]):
         if event["kind"] != "run_start":
-            _add_bug_event(writer, event, shift=0 if own is not None else 1)
+            _add_bug_event(writer, {"seq": n, **event}, shift=0 if own is not None else 1)
     return writer.written
 
 
@@ -116,8 +132,10 @@ def _add_bug_event(writer: Writer, event: dict[str, Any], shift: int) -> None:
     elif event["kind"] == "run_end":
         status = STATUS.get(event.get("status", "completed"), event.get("status", "ok"))
         writer.add(RunEnd, status=status, output=_long(event.get("output")), last_seq=common["seq"], **common)
+    elif event["kind"] in ("approval_request", "approval"):
+        writer.add(RunPause if event["kind"] == "approval_request" else RunResume, **common)
     else:
-        raise LookupError(f"the log's event {event['kind']!r} is none of ours")
+        writer.add(Custom, name=event["kind"], **common)  # As a worker takes a type it does not know.
 
 
 def _content(content: Any) -> Any:
@@ -135,12 +153,19 @@ def _long(value: Any) -> Any:
     return value
 
 
+def options_we_lack(name: str, options: dict[str, Any]) -> set[str]:
+    """The options of a check that its grader does not have."""
+    kind = grader_named(name)
+    assert kind is not None
+    return set(options) - {f.name for f in setting_fields(kind)} - NO_SETTINGS
+
+
 def grader_of(name: str, options: dict[str, Any]) -> tuple[Grader | None, set[str]]:
     """The grader with these options, and the options it does not have; None where the settings are refused."""
     kind = grader_named(name)
     assert kind is not None
     known = {f.name for f in setting_fields(kind)}
-    foreign = set(options) - known - {"id", "type", "severity", "turn"}
+    foreign = options_we_lack(name, options)
     settings = {key: value for key, value in options.items() if key in known}
     model = settings_model(kind).model_validate(settings)
     grader = kind(**{name: getattr(model, name) for name in known})
