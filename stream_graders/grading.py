@@ -119,6 +119,8 @@ class RunFacts:
     """The run ended by silence: its last events may be missing."""
     last_gap: int = -1
     """The position before which the latest known gap lies; -1 without one."""
+    disordered: bool = False
+    """Events of one of several producers are missing: what came before which of the others' is not known."""
     ended: bool = False
     status: str | None = None
 

@@ -337,16 +337,19 @@ def the_ledger_adds_up(fleet: Fleet, records: Sequence[Record], session: type[Se
 def every_check_ends_once(fleet: Fleet, records: Sequence[Record], session: type[Session] = Session) -> None:
     """A check has at most one final verdict a segment, numbered 1; later ones are amendments that count on from it.
 
+    What was said early stays true (property P2); among several producers it may turn out later that an event was
+    missing, and then it is not graded.
     Each run verdict has a line for each check of its suite, and the line says what the check's latest verdict said.
     """
     said: dict[tuple[str, str, str], list[Verdict]] = defaultdict(list)
+    doubt = (Outcome.NOT_GRADED,) if len({event.producer for event, _ in records}) > 1 else ()
     told = _opened(session, fleet, records)
     for event, at in records:
-        _note_said(fleet, said, told.advance(at.time))
+        _note_said(fleet, said, told.advance(at.time), doubt)
         if told.phase == "gone":  # Forgotten: the same first event would open the same segment anew.
             said.clear()
-        _note_said(fleet, said, told.feed(event, at))
-    _note_said(fleet, said, told.advance(_end(records)))
+        _note_said(fleet, said, told.feed(event, at), doubt)
+    _note_said(fleet, said, told.advance(_end(records)), doubt)
 
 
 SESSION_LAWS: tuple[SessionLaw, ...] = (
@@ -492,7 +495,12 @@ def _note_ids(known: dict[str, bytes], effects: Iterable[Effect]) -> None:
             _hold(known.setdefault(effect.record.id, data) == data, f"two records have the id {effect.record.id}")
 
 
-def _note_said(fleet: Fleet, said: dict[tuple[str, str, str], list[Verdict]], effects: Iterable[Effect]) -> None:
+def _note_said(
+    fleet: Fleet,
+    said: dict[tuple[str, str, str], list[Verdict]],
+    effects: Iterable[Effect],
+    doubt: tuple[Outcome, ...],
+) -> None:
     for record in (effect.record for effect in effects if isinstance(effect, Publish)):
         # Where only failures are published, the others have their revisions all the same.
         all_out = not isinstance(record, Violation) and fleet.by_name[record.suite].publish == "all"
@@ -503,6 +511,10 @@ def _note_said(fleet: Fleet, said: dict[tuple[str, str, str], list[Verdict]], ef
             _hold(record.state == state, f"revision {record.revision} of {record.check} is {record.state}")
             follows = record.revision in ((0, 1) if last < 0 else (last + 1,)) if all_out else record.revision > last
             _hold(follows, f"revision {record.revision} of {record.check} came after {last}")
+            stays = last != 0 or record.outcome in (verdicts[-1].outcome, *doubt)
+            _hold(
+                stays, f"{record.check} said {verdicts[-1].outcome if verdicts else None} early, then {record.outcome}"
+            )
             verdicts.append(record)
         elif isinstance(record, RunVerdict) and all_out:
             for line in record.checks:

@@ -652,6 +652,7 @@ class Session:
             lost=lost,
             tail_unknown=self.tail_unknown,
             last_gap=last_gap,
+            disordered=self.disordered,
             ended=end is not None,
             status=None if end is None else end[4],
         )
