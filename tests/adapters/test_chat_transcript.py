@@ -185,6 +185,10 @@ BAD: dict[str, tuple[Any, str]] = {
     "no object": ("hello", "message 0 has no role"),
     "content of no known kind": ({"role": "user", "content": 7}, "message 0 has content that is neither"),
     "parts of no known kind": ({"role": "user", "content": ["x"]}, "message 0 has content that is neither"),
+    "one part of no known kind": (
+        {"role": "user", "content": [{"type": "text", "text": "x"}, "y"]},
+        "message 0 has content that is neither",
+    ),
     "calls that are no list": ({"role": "assistant", "tool_calls": {"a": 1}}, "message 0 has tool calls that are no"),
     "a call that is no object": ({"role": "assistant", "tool_calls": ["a"]}, "message 0 has tool calls that are no"),
     "a call without a name": ({"role": "assistant", "tool_calls": [{"id": "c"}]}, "message 0 calls a tool without"),

@@ -93,12 +93,14 @@ def test_what_is_lost_or_late_never_brings_a_wrong_verdict(
     if not rest or not leaves_a_trace(lost, rest) or not any(isinstance(event, OPENERS) for event in rest):
         return
     whole = {check: outcomes[-1] for check, outcomes in said(events).items()}
-    if len({event.producer for event in events}) > 1:
+    several = len({event.producer for event in events}) > 1
+    if several:
         # A turn ends at the first event of the next, whoever sends it: what is lost of another producer shows later.
         whole = {check: outcome for check, outcome in whole.items() if " turn" not in check}
     late = [lost[n] for n in returns if n < len(lost)]
     parts = [said(rest)]
-    if leaves_a_trace([event for event in lost if event not in late], [*rest, *late]):
+    # Among several producers the order of arrival is the order of the run: a late one makes it another run.
+    if not several and leaves_a_trace([event for event in lost if event not in late], [*rest, *late]):
         parts.append(said(rest, late[::-1] if turned else late))
     for part in parts:
         wrong = {

@@ -271,6 +271,21 @@ def test_what_comes_before_the_opening_takes_its_number() -> None:
     assert (life.run.events, life.run.flags) == (3, ())
 
 
+def test_it_is_remembered_for_30_seconds() -> None:
+    events = list(run().adds(Custom).starts().says("done").ends())
+    life = Life(SUITE).later(HOUR).feed(events[0]).later(30 * SECOND - 1)
+    assert life.feed(events[1:]).run.flags == ()
+    life = Life(SUITE).later(HOUR).feed(events[0]).later(30 * SECOND)
+    assert life.phase == "gone"
+
+
+def test_an_unnumbered_aside_leaves_nothing_behind_and_takes_nothing_away() -> None:
+    aside = _bare(next(iter(run().adds(Custom))), id="aside")
+    assert Life(SUITE).feed(aside).phase == "gone"
+    events = list(run().adds(Custom).starts().says("done").ends())
+    assert Life(SUITE).feed(events[0], aside, events[1:]).run.flags == ()
+
+
 def test_what_waits_behind_a_gap_before_the_opening_is_not_forgotten() -> None:
     events = list(run().adds(Custom).adds(Custom).says("done"))
     life = Life(SUITE).feed(events[0]).later(20 * SECOND).feed(events[2])
