@@ -13,6 +13,7 @@ from stream_graders.events import (
     JudgeAnswer,
     RunOutcome,
     RunPause,
+    Trace,
     TurnEnd,
     Unknown,
     to_json,
@@ -363,6 +364,17 @@ def test_the_runs_agent_is_that_of_its_start() -> None:
 def test_else_the_first_that_is_named() -> None:
     life = Life(SUITE).feed(run().asks("x", agent=None).says("y", agent=Agent("a")).says("z", agent=Agent("b")).ends())
     assert life.run.agent == Agent("a")
+
+
+def test_what_a_run_is_known_by_comes_from_the_first_event_that_says_it() -> None:
+    story = run().asks("x", model="m1").says("y", environment="production", trace=Trace("t1"), model="m2")
+    life = Life(SUITE).feed(story.says("z", environment="staging", trace=Trace("t2"), session_id="s").ends())
+    assert (life.run.model, life.run.environment, life.run.trace, life.run.session_id) == (
+        "m1",
+        "production",
+        Trace("t1"),
+        "s",
+    )
 
 
 def test_records_stay_small_whatever_a_sender_puts_into_names() -> None:
