@@ -91,15 +91,14 @@ class Demo:
     def _play(self, shop: Shop, emitter: Emitter, seconds: float) -> None:
         self._wait_until(self._worker.is_ready, "the worker starts", READY_WITHIN)
         begun = time.monotonic()
-        try:
-            while (spent := time.monotonic() - begun) < seconds:
+        # Enough seen: what was begun is finished and graded. A second interrupt, after the loop, ends that too.
+        with _noted(signal.SIGINT, signal.SIGTERM) as interrupted:
+            while not interrupted and (spent := time.monotonic() - begun) < seconds:
                 while len(shop.truths) < spent * self._rate:
                     shop.open()
                 shop.advance(SHARE)
                 self._scene.begun, self._scene.left = len(shop.truths), seconds - spent
                 self._look("the agents work")
-        except KeyboardInterrupt:
-            pass  # Enough seen: what was begun is finished and graded. A second one ends that too.
         self._scene.left = 0.0
         shop.finish()
         emitter.close(timeout=30)
@@ -145,6 +144,18 @@ async def _make_topics(bootstrap: str) -> None:
         await apply(admin, place(load_topics(), Placement(partitions=PARTITIONS, replication=1)))
     finally:
         await admin.close()
+
+
+@contextmanager
+def _noted(*signals: signal.Signals) -> Iterator[list[int]]:
+    """Write signals down instead of raising: an exception that comes in the middle of a clean-up is lost with it."""
+    noted: list[int] = []
+    before = {number: signal.signal(number, lambda number, frame: noted.append(number)) for number in signals}
+    try:
+        yield noted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -102,7 +102,14 @@ class KafkaBroker:
         classes = f"{fetch_jars()}/*"
         if not (self.directory / "data" / "meta.properties").exists():
             cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
-            tool = ["kafka.tools.StorageTool", "format", "--standalone", "-t", cluster, "-c", str(self._properties)]
+            tool = [
+                "kafka.tools.StorageTool",
+                "format",
+                "--standalone",
+                f"--cluster-id={cluster}",
+                "-c",
+                str(self._properties),
+            ]
             _run("format the broker's directory", ["java", "-Xmx256m", "-cp", classes, *tool])
         memory = ["-Xms512m", "-Xmx768m", "-XX:+UseSerialGC"]
         with self._log.open("ab") as log:
