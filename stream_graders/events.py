@@ -6,7 +6,7 @@ Schema and what graders see. Unknown fields are ignored; a missing one that is r
 
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -20,16 +20,20 @@ Count = Annotated[int, Meta(ge=0)]
 Record = Literal["messages", "tools", "results", "usage", "end"]
 
 
-class DeadLetter(StrEnum):
-    """Why a record is dead-lettered: the closed list. ``meaning`` is what the manual prints."""
+class ClosedList(StrEnum):
+    """A closed list of reasons: the value is what is published and counted, ``meaning`` says it to a reader."""
 
     meaning: str
 
-    def __new__(cls, value: str, meaning: str = "") -> "DeadLetter":
+    def __new__(cls, value: str, meaning: str = "") -> Self:
         member = str.__new__(cls, value)
         member._value_ = value
         member.meaning = meaning
         return member
+
+
+class DeadLetter(ClosedList):
+    """Why a record is dead-lettered: the closed list."""
 
     NO_VALUE = "no_value", "the record has no value (a tombstone), and the journal keeps events, not keys"
     OVERSIZED = "oversized", "the record is larger than an event may be"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from .events import Agent, Trace
+from .events import Agent, ClosedList, Trace
 
 SCHEMA: Literal["stream_graders.verdict/1"] = "stream_graders.verdict/1"
 RUN_SCHEMA: Literal["stream_graders.run_verdict/1"] = "stream_graders.run_verdict/1"
@@ -31,16 +31,8 @@ class Outcome(StrEnum):
     """It cannot be decided from what is known, or was left out on purpose."""
 
 
-class Reason(StrEnum):
-    """Why a check ended as it did: the closed list. ``meaning`` is what the manual prints."""
-
-    meaning: str
-
-    def __new__(cls, value: str, meaning: str = "") -> "Reason":
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.meaning = meaning
-        return member
+class Reason(ClosedList):
+    """Why a check ended as it did: the closed list."""
 
     # pass and fail
     ECHOED = "echoed", "an assistant message repeats a value that a tool returned before"
