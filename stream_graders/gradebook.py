@@ -14,7 +14,7 @@ from .grading import RunFacts, Seen
 from .matching.redaction import masked
 from .matching.tools import fits
 from .scoring.severity import standing
-from .suites import Suite
+from .suites import Check, Suite
 from .verdicts import (
     CheckOutcome,
     Decider,
@@ -26,6 +26,7 @@ from .verdicts import (
     State,
     Verdict,
     Violation,
+    finding_with,
     identify,
 )
 from .weighing import Standpoint, applies, not_applied, weigh
@@ -188,10 +189,11 @@ class Gradebook:
         return book
 
     def _line(self, entry: Entry) -> CheckOutcome:
-        outcome, reason = (entry.published or [Outcome.NOT_GRADED, Reason.INCOMPLETE])[:2]
-        outcome = Outcome(outcome)
+        said = entry.published or [Outcome.NOT_GRADED, Reason.INCOMPLETE, "", None, False]
         check = entry.check
-        return CheckOutcome(check.name, _version(entry), check.severity, outcome, Reason(reason), _score(outcome))
+        return CheckOutcome(
+            check.name, check.version, check.severity, Outcome(said[0]), Reason(said[1]), said[3], check.grader.scale
+        )
 
     def _flags(self, at: Standpoint) -> tuple[str, ...]:
         return tuple(sorted({*at.flags, "suite_changed"})) if self.changed else at.flags
@@ -274,8 +276,8 @@ class Gradebook:
     def _say(self, entry: Entry, at: Standpoint, ending: Decided | None) -> list[Publish]:
         """Publish the check's outcome if it is new."""
         finding = self._concluded(entry, at)
-        said = [finding.outcome, finding.reason, _mark(finding.evidence)]
-        if entry.published is not None and entry.published[:3] == said:
+        said = [finding.outcome, finding.reason, _mark(finding.evidence), _score(finding, entry.check)]
+        if entry.published is not None and entry.published[:4] == said:
             return []
         entry.revision = max(entry.revision, 0) + 1
         decided = entry.decided or ending
@@ -283,7 +285,7 @@ class Gradebook:
         state: State = "final" if entry.revision == 1 else "amended"
         verdict = self._verdict(entry, finding, at, state, entry.revision, decided)
         sent = self.suite.publish == "all" or finding.outcome is Outcome.FAIL
-        sent = sent or (entry.published is not None and entry.published[3])
+        sent = sent or (entry.published is not None and entry.published[4])
         entry.published = [*said, sent]
         self.moved = True
         return [*([Publish(verdict, offset)] if sent else []), *self._violation(entry, verdict, offset)]
@@ -323,7 +325,10 @@ class Gradebook:
             entry.raised = fault(error)
             return Finding(Outcome.ERROR, Reason.GRADER_RAISED, entry.raised, sound=True)
         if entry.astray and finding.sound:
-            finding = Finding(finding.outcome, finding.reason, finding.evidence, finding.points, cut=finding.cut)
+            finding = finding_with(finding, sound=False)
+        pass_at = entry.check.pass_at
+        if pass_at is not None and finding.score is not None and finding.outcome in (Outcome.PASS, Outcome.FAIL):
+            finding = finding_with(finding, outcome=Outcome.PASS if finding.score >= pass_at else Outcome.FAIL)
         if turn is not None and not entry.in_turn and finding.outcome is Outcome.PASS:
             finding = Finding(Outcome.FAIL, Reason.TURN_MISSING, f"turn {turn} has no events", cut=finding.cut)
         return weigh(finding, entry.check.needs, facts, self.suite.missing_input)
@@ -337,7 +342,6 @@ class Gradebook:
         self, entry: Entry, finding: Finding, at: Standpoint, state: State, revision: int, decided: Decided | None
     ) -> Verdict:
         check = entry.check
-        version = _version(entry)
         evidence, points = self._shown(finding)
         return Verdict(
             id=identify(at.segment, self.suite.name, check.key, revision),
@@ -347,7 +351,7 @@ class Gradebook:
             suite=self.suite.name,
             suite_version=self.version,
             check=check.name,
-            check_version=version,
+            check_version=check.version,
             grader=entry.grader.was if isinstance(entry.grader, Gone) else check.grader.name,
             severity=check.severity,
             notify=check.notify,
@@ -356,7 +360,8 @@ class Gradebook:
             revision=revision,
             outcome=finding.outcome,
             reason=finding.reason,
-            score=_score(finding.outcome),
+            score=_score(finding, check),
+            scale=check.grader.scale,
             evidence=evidence,
             points=points,
             decided_by=None if decided is None else Decider(decided[0], decided[2], decided[1]),
@@ -412,12 +417,10 @@ def _mark(evidence: str) -> str:
     return blake2b(evidence.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def _version(entry: Entry) -> str:
-    return entry.check.version
-
-
-def _score(outcome: Outcome) -> float | None:
-    return 1.0 if outcome is Outcome.PASS else 0.0 if outcome is Outcome.FAIL else None
+def _score(finding: Finding, check: Check) -> float | None:
+    if finding.outcome not in (Outcome.PASS, Outcome.FAIL):
+        return None
+    return float(check.grader.scale[finding.outcome is Outcome.PASS]) if finding.score is None else finding.score
 
 
 def _as_is(text: str) -> str:

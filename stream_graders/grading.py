@@ -142,6 +142,10 @@ class Grader:
     grows: ClassVar[bool] = False
     """True if the state grows with the run; `size` is then asked after each event."""
 
+    scale: ClassVar[tuple[float, float]] = (0, 1)
+    """The lowest and the highest score that it can give."""
+    pass_at: ClassVar[float | None] = None
+    """The score from which a run passes; None where the grader says itself what passes."""
     assumes: ClassVar[str | None] = None
     """What makes a run fail that has nothing to do with the question: "a run in which …". Such a check wants `when`."""
 

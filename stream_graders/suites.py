@@ -102,19 +102,22 @@ class Check:
     when: When | None = None
     turn: int | None = None
     early: Literal["fail", "always", "never"] = "fail"
+    weight: float = 1.0
+    """What its score counts under the policy ``weighted``."""
+    pass_at: float | None = None
+    """The score from which it passes; None leaves that to its grader."""
 
     @cached_property
     def version(self) -> str:
         """Changes when, and only when, a verdict of the check may come to mean something else."""
-        return _hashed(
-            {
-                "grader": self.grader.name,
-                "code": self.grader.version,
-                "settings": plain_settings(self.grader),
-                "when": None if self.when is None else self.when.clauses,
-                "turn": self.turn,
-            }
-        )
+        identity = {
+            "grader": self.grader.name,
+            "code": self.grader.version,
+            "settings": plain_settings(self.grader),
+            "when": None if self.when is None else self.when.clauses,
+            "turn": self.turn,
+        }
+        return _hashed(identity if self.pass_at is None else {**identity, "pass_at": self.pass_at})
 
     @cached_property
     def key(self) -> str:

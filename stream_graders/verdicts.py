@@ -104,6 +104,8 @@ class Finding(Struct, frozen=True, gc=False):
     """True if no missing event could change it: it rests on what was seen."""
     cut: bool = False
     """True if the missing part of a truncated text could change it."""
+    score: float | None = None
+    """On the grader's scale, of a pass or fail; None stands for the scale's end: its maximum for a pass, else its minimum."""
 
 
 class Identity(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -170,6 +172,7 @@ class CheckOutcome(Struct, frozen=True, gc=False):
     outcome: Outcome
     reason: Reason
     score: float | None
+    scale: tuple[float, float] = (0, 1)
 
 
 class RunVerdict(Struct, frozen=True, kw_only=True, gc=False):
@@ -228,6 +231,11 @@ def identify(*parts: str | int | None) -> str:
     texts = ["" if part is None else str(part) for part in parts]
     told = "".join([f"{len(text)}:{text}" for text in texts])
     return blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def finding_with(finding: Finding, **known: Any) -> Finding:
+    """The finding with these fields."""
+    return msgspec.structs.replace(finding, **known)
 
 
 def identity_with(identity: Identity, known: dict[str, Any]) -> Identity:

@@ -3,16 +3,9 @@
 from collections.abc import Iterable
 
 from stream_graders.events import UNSENT, Custom, Event, RunOutcome
-from stream_graders.graders.agentlasso.tool_called import ToolCalled
-from stream_graders.graders.agentlasso.tool_not_called import ToolNotCalled
-from stream_graders.graders.agentlasso.tool_order import ToolOrder
-from stream_graders.graders.datarobot.tool_grounding import ToolGrounding
-from stream_graders.graders.trajectory.precedes import Precedes
-from stream_graders.graders.vally.assistant_contains_tool_output import AssistantContainsToolOutput
-from stream_graders.graders.vally.transcript_contains import TranscriptContains
-from stream_graders.graders.vally.transcript_not_contains import TranscriptNotContains
 from stream_graders.grading import Grader
 from stream_graders.testing import Story, run
+from tests.graders.oracles import FAMILIES
 
 
 def _answered() -> Story:
@@ -102,26 +95,9 @@ def long_story(turns: int = 120, **body: str) -> list[Event]:
     return list(story.ends())
 
 
-GRADERS: dict[str, Grader] = {
-    "echo by pattern": AssistantContainsToolOutput(["orders"], "ORD-[0-9]{6}"),
-    "echo by group": AssistantContainsToolOutput(["orders.find", "auth"], '"?(?:id"?:")?(ORD-[0-9]*)?'),
-    "echo by path": AssistantContainsToolOutput(["orders.find"], path="id"),
-    "echo of long values": AssistantContainsToolOutput(["orders.find"], "ORD-.*"),
-    "echo with a bad pattern": AssistantContainsToolOutput(["orders.find"], "(a"),
-    "contains": TranscriptContains("refunded"),
-    "contains, by case": TranscriptContains("REFUNDED", case_sensitive=True),
-    "contains, negated": TranscriptContains("lot q7", negate=True),
-    "not contains": TranscriptNotContains("refunded"),
-    "not contains what is nowhere": TranscriptNotContains("guarantee"),
-    "called": ToolCalled("payments.refund"),
-    "called with success": ToolCalled("orders.find", status="success"),
-    "called with an error": ToolCalled("payments.refund", status="error"),
-    "not called": ToolNotCalled("payments.refund"),
-    "order": ToolOrder(["orders.find", "payments.refund"]),
-    "order of two calls": ToolOrder(["orders.find", "orders.find"]),
-    "grounding": ToolGrounding(["Q7", "58"]),
-    "grounding of one value": ToolGrounding("lot Q7"),
-    "grounding without a canary": ToolGrounding(["", None, 0]),
-    "precedes": Precedes("auth.login", "payments.refund"),
-    "precedes, by pattern": Precedes("auth.*", "*.refund"),
+STORIES_OF: dict[type, dict[str, list[Event]]] = {
+    kind: {name: list(told) for name, told in family.STORIES.items()} for family in FAMILIES for kind in family.ORACLES
 }
+"""The runs of a grader's family that only its own graders are held over."""
+
+GRADERS: dict[str, Grader] = {name: grader for family in FAMILIES for name, grader in family.GRADERS.items()}

@@ -20,7 +20,7 @@ from stream_graders.session import At, Effect, Ledger, Session
 from stream_graders.suites import Check, Completion, Fleet, Suite, When
 from stream_graders.testing import Record, journal, run, suite_of
 from stream_graders.verdicts import Finding, Outcome, Reason
-from tests.core.stories import GRADERS, STORIES, long_story
+from tests.core.stories import GRADERS, STORIES, STORIES_OF, long_story
 
 # -- graders that break a law ------------------------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ CASES = [*STORIES.values(), long_story(3)]
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 @pytest.mark.parametrize("grader", GRADERS.values(), ids=list(GRADERS))
 def test_a_grader_keeps_the_law(law: Law, grader: Grader) -> None:
-    for events in CASES:
+    for events in [*CASES, *STORIES_OF[type(grader)].values()]:
         law(grader, events)
 
 
@@ -347,11 +347,11 @@ class TellsTheRunOtherwise(Session):
     def _complete(self, reason: str, effects: list[Effect]) -> None:
         for book in self.books:
             for entry in book.entries:
-                entry.published = ["pass", "found", "", True]
+                entry.published = ["pass", "found", "", 1.0, True]
         super()._complete(reason, effects)
         for book in self.books:
             for entry in book.entries:
-                entry.published = ["skipped", "found", "", True]
+                entry.published = ["skipped", "found", "", None, True]
             effects.append(book.run_verdict(self._standpoint(), self._figures()))
 
 

@@ -9,7 +9,7 @@ from stream_graders.suites import Check, When
 from stream_graders.testing import fed, session_of, suite_of, verdicts_of
 from stream_graders.verdicts import Verdict
 from tests.core.runs import runs
-from tests.core.stories import GRADERS, STORIES
+from tests.core.stories import GRADERS, STORIES, STORIES_OF
 from tests.graders.oracles import ORACLES, expected
 
 CHECKS = [
@@ -63,7 +63,7 @@ def test_every_grader_has_an_oracle() -> None:
 
 
 def test_the_named_runs_are_graded_as_the_oracles_say() -> None:
-    for events in STORIES.values():
+    for events in [*STORIES.values(), *(told for own in STORIES_OF.values() for told in own.values())]:
         compare(events)
 
 

@@ -1,0 +1,100 @@
+"""The final reply of a run, for the graders that judge it and nothing else."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .events import Event, Message, RunEnd
+from .grading import Grader, RunFacts, Seen, excerpt
+from .verdicts import Finding, Outcome, Point, Reason, finding_with
+
+
+@dataclass
+class ReplyGrader(Grader):
+    """Judges the final reply: the output that the run's end reports, else the last assistant message that has text.
+
+    Which message is the last one shows at the end, so each is judged when it comes and of the last one the judgement is
+    kept, never the text. A subclass says what it makes of a text (`read`) and what that means (`told`); where the
+    reply lies, and whether another one may be missing, is worked out here (design 6, "final reply").
+    """
+
+    order_free = True
+
+    replied: list[Any] | None = field(default=None, init=False)
+    """The last assistant message with text: place, event id, seq, judgement, excerpt, partial, truncated."""
+    output: list[Any] | None = field(default=None, init=False)
+    """The output that the run's end reports, likewise."""
+    unheard: list[Any] | None = field(default=None, init=False)
+    """The last assistant message whose text was left out or cut to nothing: place, truncated."""
+    spoken: bool = field(default=False, init=False)
+    """There was an assistant message, with text or without."""
+
+    def read(self, seen: Seen) -> Any:
+        """What the grader makes of a reply: JSON values of bounded size. Its text is ``seen.text``, never empty."""
+        raise NotImplementedError
+
+    def told(self, judgement: Any, *, reported: bool) -> Finding:
+        """What a judgement means; None is that of an empty reply, or of none at all if not ``reported``.
+
+        The finding is ``sound`` if no further text of the same reply could change it. Its points are added here.
+        """
+        raise NotImplementedError
+
+    def shows(self, seen: Seen, judgement: Any) -> tuple[int, int]:
+        """Which part of a reply the evidence is to quote, in characters; by default its beginning."""
+        return (0, 0)
+
+    def wants(self) -> tuple[type[Event], ...]:
+        return (Message, RunEnd)
+
+    def needs(self) -> frozenset[str]:
+        return frozenset({"messages"})
+
+    def update(self, seen: Seen) -> None:
+        if self.settled:
+            return
+        event = seen.event
+        is_end = type(event) is RunEnd
+        if not is_end and not seen.is_assistant:
+            return
+        self.spoken = self.spoken or not is_end
+        # What fills a gap stands before the event behind the gap, in the order of its own numbers.
+        place = [seen.position, 0 if seen.late else 1, event.seq or 0]
+        if seen.text:
+            judgement = self.read(seen)
+            shown = excerpt(seen.text, *self.shows(seen, judgement))
+            reply = [place, event.id, event.seq, judgement, shown, seen.partial, seen.truncated]
+            if is_end:
+                self.output = _later(self.output, reply)
+            else:
+                self.replied = _later(self.replied, reply)
+        elif not is_end and seen.partial:
+            self.unheard = _later(self.unheard, [place, seen.truncated])
+
+    def finding(self, run: RunFacts) -> Finding:
+        if self.output is not None:
+            return self._judged(self.output, "output", sound=True)
+        unheard, replied = self.unheard, self.replied
+        if replied is None:
+            found = self.told(None, reported=self.spoken)
+            return finding_with(found, points=(), sound=False, cut=unheard is not None and unheard[1])
+        position, follows_gap, _ = replied[0]
+        if run.last_gap >= position + follows_gap:
+            # Said here, for the gap may be closed where order does not matter: here the order of messages does.
+            text = f"a later message may be missing; so far: {self._judged(replied, 'content', sound=False).evidence}"
+            return Finding(Outcome.NOT_GRADED, Reason.INCOMPLETE, text)
+        if unheard is not None and unheard[0] > replied[0]:
+            return self._judged(replied, "content", sound=False, cut=unheard[1])
+        return self._judged(replied, "content", sound=not run.tail_unknown)
+
+    def _judged(self, reply: list[Any], path: str, *, sound: bool, cut: bool = False) -> Finding:
+        _, event_id, seq, judgement, text, partial, truncated = reply
+        found = self.told(judgement, reported=True)
+        points = (Point(event_id, seq, path, text),)
+        if found.sound:
+            return finding_with(found, points=points, sound=sound, cut=cut)
+        return finding_with(found, points=points, sound=sound and not partial, cut=cut or truncated)
+
+
+def _later(one: list[Any] | None, other: list[Any]) -> list[Any]:
+    """Of two messages that one which stands later in the run."""
+    return other if one is None or other[0] >= one[0] else one
