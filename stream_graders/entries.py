@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .events import Event, RunEnd, stamp
+from .events import Event, RunEnd, RunStart, stamp
+from .folding import Turns
 from .grading import Grader, RunFacts, Seen
+from .matching.tools import fits
 from .suites import Check, Suite
 from .verdicts import Finding, Outcome, Reason
 
@@ -21,6 +23,7 @@ class Entry:
 
     __slots__ = (
         "astray",
+        "bare",
         "called",
         "check",
         "decided",
@@ -34,14 +37,29 @@ class Entry:
         "said",
         "settled",
         "turn",
+        "turns",
+        "unfit",
         "violation",
     )  # fmt: skip
 
-    def __init__(self, check: Check, grader: Grader) -> None:
+    def __init__(self, check: Check, bare: Grader) -> None:
         self.check = check
-        self.grader = grader
-        self.turn = check.turn
-        self.settled = grader.settled
+        self.bare = bare
+        """The check's grader with this run's references, which has seen nothing."""
+        self.turns = Turns() if check.folds else None
+        """What became of the turns before the present one, for a check that looks at each."""
+        self.turn = 0 if isinstance(check.turn, str) else check.turn
+        """The turn that it looks at now."""
+        self.unfit: list[str] | None = None
+        """Why the references that the run brought cannot be used: reason and evidence."""
+        self.violation = "none"
+        """Whether somebody was told of a failure: none, told, resolved, or kept for good."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Look at the run, or at a turn, from its beginning."""
+        self.grader = self.bare.fresh()
+        self.settled = self.grader.settled
         self.decided: Decided | None = None
         self.raised: str | None = None
         self.gave_up = False
@@ -57,9 +75,32 @@ class Entry:
         self.revision = -1
         """Of the last verdict that was made: 0 early, 1 final, 2 and on amended; -1 none."""
         self.published: list[Any] | None = None
-        """Outcome, reason, id of the evidence, and whether it was sent, of the last final or amended verdict."""
-        self.violation = "none"
-        """Whether somebody was told of a failure: none, told, resolved."""
+        """Of the last final or amended verdict: outcome, reason, id of the evidence, score, and whether it was sent."""
+
+    def begin_turn(self, turn: int) -> None:
+        """Look at the next turn. What was said of the last one stands, where each has a verdict of its own."""
+        said = (self.revision, self.published)
+        self.begin()
+        self.turn, self.in_turn = turn, 1
+        if self.check.turn != "each":
+            self.revision, self.published = said
+        elif self.violation != "none":
+            self.violation = "kept"
+
+    @property
+    def gathers(self) -> bool:
+        """Does it have one verdict on all turns?"""
+        return self.check.turn in ("any", "all")
+
+    def concerns(self, event: Event, own: str | None) -> bool:
+        """Is an event one of the agents that the check is about? ``own`` is the run's; what names none is its."""
+        check, kind = self.check, type(event)
+        if kind is RunStart or kind is RunEnd:
+            return True
+        name = own if event.agent is None else event.agent.name
+        if check.depth == "own" and name != own:
+            return False
+        return check.agent is None or (name is not None and fits(name, check.agent))
 
     def belongs(self, seen: Seen) -> bool:
         """Does an event belong to the turn that the check is about?"""
@@ -83,7 +124,7 @@ class Entry:
         return [
             self.check.name, self.check.version, kept, self.settled, self.decided, self.raised,
             self.gave_up, self.called, self.said, self.in_turn, self.astray, self.over, self.revision, self.published,
-            self.violation,
+            self.violation, self.turn, 0 if self.turns is None else self.turns.snapshot(), self.unfit,
         ]  # fmt: skip
 
     def restore(self, values: Sequence[Any]) -> None:
@@ -93,7 +134,8 @@ class Entry:
         decided = values[4]
         self.decided = None if decided is None else (decided[0], decided[1], decided[2], decided[3])
         (self.settled, _, self.raised, self.gave_up, self.called, self.said, self.in_turn, self.astray, self.over,
-         self.revision, self.published, self.violation) = values[3:]  # fmt: skip
+         self.revision, self.published, self.violation, self.turn, turns, self.unfit) = values[3:]  # fmt: skip
+        self.turns = Turns.resume(turns) if turns else None
 
 
 @dataclass

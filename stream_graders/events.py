@@ -259,6 +259,15 @@ def text_of(content: Content | UnsetType) -> str:
     )
 
 
+def at_place(expected: Expected, place: str) -> Any:
+    """What a run expects at a place, ``metadata.canary``; None where there is nothing."""
+    name, _, inner = place.partition(".")
+    value: Any = getattr(expected, name)
+    for step in inner.split(".") if inner else ():
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -317,6 +326,11 @@ def compact(value: Any) -> str:
     '{"b":12345678901234567890123,"a":["é",null]}'
     """
     return _ENCODER.encode(value).decode()
+
+
+def expected_from(value: Any) -> Expected:
+    """References from their JSON value, as a kept state holds them."""
+    return msgspec.convert(value, Expected)
 
 
 def event_from(value: Any) -> Event:

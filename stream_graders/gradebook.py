@@ -8,19 +8,21 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from .entries import EVIDENCE, Decided, Entry, Gone, decided_by, fault, gone
-from .events import Event, Message, ToolCall, TurnEnd
+from .entries import Decided, Entry, Gone, decided_by, fault, gone
+from .events import Event, Expected, Message, RunEnd, ToolCall, TurnEnd, at_place
+from .folding import Combination
 from .grading import RunFacts, Seen
-from .matching.redaction import masked
 from .matching.tools import fits
-from .scoring.severity import standing
+from .records import Stage, score_of, verdict_of
+from .scoring.composite import by_mean
+from .scoring.severity import by_severity
+from .scoring.standing import Standing
+from .scoring.weighted import by_weight
 from .suites import Check, Suite
 from .verdicts import (
     CheckOutcome,
-    Decider,
     Finding,
     Outcome,
-    Point,
     Reason,
     RunVerdict,
     State,
@@ -29,7 +31,7 @@ from .verdicts import (
     finding_with,
     identify,
 )
-from .weighing import Standpoint, applies, not_applied, weigh
+from .weighing import Said, Standpoint, applies, not_applied, weigh
 
 STATE_BYTES = 64 * 1024
 """What the growing graders of a run may remember together; beyond it the largest gives up."""
@@ -64,9 +66,9 @@ class Gradebook:
         self._waiting = [entry for entry in entries if entry.check.when is not None]
 
     @classmethod
-    def open(cls, suite: Suite, *, agent_unknown: bool = False) -> "Gradebook":
-        """A book for a run that was just selected."""
-        entries = [Entry(check, check.grader.fresh()) for check in suite.checks]
+    def open(cls, suite: Suite, expected: Expected | None = None, *, agent_unknown: bool = False) -> "Gradebook":
+        """A book for a run that was just selected; ``expected`` are the references it brought along."""
+        entries = [_entry(check, expected) for check in suite.checks]
         return cls(suite, suite.version, entries, agent_unknown=agent_unknown)
 
     def take(self, seen: Seen, offset: int, see: "See") -> list[Publish]:
@@ -86,6 +88,7 @@ class Gradebook:
                 entry.settled
                 or (late and not grader.order_free)
                 or (entry.turn is not None and not entry.belongs(seen))
+                or (entry.check.is_partial and not entry.concerns(seen.event, see().own))
             ):
                 continue
             if seen.loose and not grader.order_free:
@@ -111,15 +114,23 @@ class Gradebook:
             effects += self._say_early(entry, see)
         if self._turned and kind is TurnEnd and not seen.late:
             for entry in self._turned:
-                if entry.check.turn == seen.turn and not entry.over:
+                if entry.turn == seen.turn and not entry.over:
                     effects += self._end_turn(entry, seen.event, offset, see)
         return effects
+
+    def lack(self, expected: Expected | None, reason: Reason) -> None:
+        """The run brought references that cannot be used (None: any): the checks that read them have no verdict."""
+        for entry in self.entries:
+            places = entry.check.grader.references.values()
+            if any(expected is None or at_place(expected, place) is not None for place in places):
+                entry.unfit = [reason, f"the reference that the run brought cannot be used: {reason.meaning}"]
 
     def conclude(self, at: Standpoint, decided: Decided | None) -> list[Publish]:
         """The run is complete, or an event came after that: say what is new."""
         effects: list[Publish] = []
         for entry in self.entries:
-            if entry.published is not None and (entry.over or isinstance(entry.grader, Gone)):
+            ended = entry.over and not entry.gathers
+            if entry.published is not None and (ended or isinstance(entry.grader, Gone)):
                 continue  # An ended turn is not amended, nor is a verdict that an edited check gave before its edit.
             effects += self._say(entry, at, decided)
         return effects
@@ -128,8 +139,8 @@ class Gradebook:
         """The suite's verdict on the run; ``facts`` are the run's counts and times."""
         self.revision += 1
         self.moved = False
-        lines = tuple(self._line(entry) for entry in self.entries)
-        stand = standing(lines)
+        lines = tuple(self._line(entry, at) for entry in self.entries)
+        stand = self._standing(lines)
         counts = dict.fromkeys(map(str, Outcome), 0)
         for line in lines:
             counts[line.outcome] += 1
@@ -139,13 +150,13 @@ class Gradebook:
             opened_at=at.opened_at,
             suite=self.suite.name,
             suite_version=self.version,
-            owner=self.suite.owner,
+            owner=self.suite.about.owner,
             state="final" if self.revision == 1 else "amended",
             revision=self.revision,
             outcome=stand.outcome,
             reason=stand.reason,
             score=stand.score,
-            policy=self.suite.scoring,
+            policy=self.suite.scoring.policy,
             checks=lines,
             counts=counts,
             degraded=stand.degraded,
@@ -155,6 +166,12 @@ class Gradebook:
             **at.fields,
         )
         return Publish(record)
+
+    def _standing(self, lines: tuple[CheckOutcome, ...]) -> Standing:
+        scoring = self.suite.scoring
+        if scoring.policy == "weighted":
+            return by_weight(lines, self.suite.weights, scoring.threshold)
+        return by_mean(lines, scoring.threshold) if scoring.policy == "composite" else by_severity(lines)
 
     def snapshot(self) -> list[Any]:
         """The state as JSON values."""
@@ -171,7 +188,7 @@ class Gradebook:
         ]
 
     @classmethod
-    def resume(cls, values: list[Any], loaded: Suite | None) -> "Gradebook":
+    def resume(cls, values: list[Any], loaded: Suite | None, expected: Expected | None = None) -> "Gradebook":
         """The book that gave this snapshot, with the checks that the loaded suite still has (design 5.6)."""
         name, version, revision, moved, agent_unknown, kept, kinds = values
         suite = loaded or Suite(name, ())
@@ -181,19 +198,17 @@ class Gradebook:
             if check is None or value[2] is None:  # Once gone, its events are gone too: it does not come back.
                 entry = gone(suite, value, kinds[n] if kinds else 0)
             else:
-                entry = Entry(check, check.grader.fresh())
+                entry = _entry(check, expected)
                 entry.restore(value)
             entries.append(entry)
         book = cls(suite, version, entries, agent_unknown=agent_unknown)
         book.revision, book.moved = revision, moved
         return book
 
-    def _line(self, entry: Entry) -> CheckOutcome:
-        said = entry.published or [Outcome.NOT_GRADED, Reason.INCOMPLETE, "", None, False]
+    def _line(self, entry: Entry, at: Standpoint) -> CheckOutcome:
         check = entry.check
-        return CheckOutcome(
-            check.name, check.version, check.severity, Outcome(said[0]), Reason(said[1]), said[3], check.grader.scale
-        )
+        outcome, reason, score = self._said(entry, at) or (Outcome.NOT_GRADED, Reason.INCOMPLETE, None)
+        return CheckOutcome(check.name, check.version, check.severity, outcome, reason, score, check.grader.scale)
 
     def _flags(self, at: Standpoint) -> tuple[str, ...]:
         return tuple(sorted({*at.flags, "suite_changed"})) if self.changed else at.flags
@@ -238,28 +253,32 @@ class Gradebook:
 
     def _say_early(self, entry: Entry, see: "See") -> list[Publish]:
         check = entry.check
-        if entry.revision >= 0 or check.early == "never" or entry.over:
-            return []
+        if entry.revision >= 0 or check.early == "never" or entry.over or check.turn == "last":
+            return []  # Which turn is the last one is not known before the end.
         at = see()
         if check.when is not None and not applies(entry, at, self._said_of):
             return []
-        finding = self._weighed(entry, at)
+        finding = self._found(entry, at)
         if finding.outcome is not Outcome.FAIL and not (finding.outcome is Outcome.PASS and check.early == "always"):
             return []
         if not finding.sound:
             return []  # Something may be missing that is not given up yet; what is said early must stay true.
         entry.revision = 0
-        verdict = self._verdict(entry, finding, at, "early", 0, entry.decided)
+        verdict = self._verdict(entry, finding, at, Stage("early", 0, entry.decided))
         offset = None if entry.decided is None else entry.decided[3]
         return [Publish(verdict, offset), *self._violation(entry, verdict, offset)]
 
     def _end_turns(self, seen: Seen, offset: int, see: "See") -> list[Publish]:
         effects: list[Publish] = []
         for entry in self._turned:
-            turn = entry.check.turn
+            turn = entry.turn
             assert turn is not None
             if seen.turn == turn:
                 entry.in_turn += not seen.late and not entry.over
+            elif entry.turns is not None:
+                # The run's end belongs to no turn, so it begins none.
+                if seen.turn > turn and not seen.late and not entry.turns.decided and type(seen.event) is not RunEnd:
+                    effects += self._next_turn(entry, seen, offset, see)
             elif seen.turn > turn and not entry.over and entry.in_turn and not seen.late:
                 effects += self._end_turn(entry, seen.event, offset, see)
         return effects
@@ -267,23 +286,56 @@ class Gradebook:
     def _end_turn(self, entry: Entry, event: Event, offset: int, see: "See") -> list[Publish]:
         at = see()
         entry.over = True
-        if at.waits or (entry.check.when is not None and not applies(entry, at, self._said_of)):
+        if entry.turns is not None:
+            entry.astray = entry.astray or at.waits
+            if entry.check.turn != "each":
+                return []
+        elif at.waits or (entry.check.when is not None and not applies(entry, at, self._said_of)):
             return []  # What it waits for may still come; it is said when the run is complete.
         return self._say(entry, at, decided_by(event, offset))
+
+    def _next_turn(self, entry: Entry, seen: Seen, offset: int, see: "See") -> list[Publish]:
+        """Put down what became of a turn, and look at the next one."""
+        effects: list[Publish] = []
+        settles = False
+        if entry.in_turn:
+            turns, check = entry.turns, entry.check
+            assert turns is not None
+            assert entry.turn is not None
+            if not entry.over:
+                effects += self._end_turn(entry, seen.event, offset, see)
+            if check.turn == "each" and entry.published is not None:
+                outcome, reason, _, score, _ = entry.published  # What was said is what counts, whatever is known since.
+                found = Finding(Outcome(outcome), Reason(reason), score=score)
+            else:
+                found = self._of_turn(entry, see())
+                score = score_of(found, check)
+            if check.turn != "last":
+                turns.note(entry.turn, found, score)
+            settles = found.sound and check.turn == {Outcome.FAIL: "all", Outcome.PASS: "any"}.get(found.outcome)
+        decided = entry.decided or decided_by(seen.event, offset)
+        entry.begin_turn(seen.turn)
+        self._readers = _readers(self.suite, self.entries)
+        if settles:
+            assert entry.turns is not None
+            entry.turns.decided = entry.settled = True
+            entry.decided = decided
+            effects += self._say_early(entry, see)
+        return effects
 
     # -- outcomes ----------------------------------------------------------------------------------------------------
 
     def _say(self, entry: Entry, at: Standpoint, ending: Decided | None) -> list[Publish]:
         """Publish the check's outcome if it is new."""
         finding = self._concluded(entry, at)
-        said = [finding.outcome, finding.reason, _mark(finding.evidence), _score(finding, entry.check)]
+        said = [finding.outcome, finding.reason, _mark(finding.evidence), score_of(finding, entry.check)]
         if entry.published is not None and entry.published[:4] == said:
             return []
         entry.revision = max(entry.revision, 0) + 1
         decided = entry.decided or ending
         offset = None if decided is None else decided[3]
         state: State = "final" if entry.revision == 1 else "amended"
-        verdict = self._verdict(entry, finding, at, state, entry.revision, decided)
+        verdict = self._verdict(entry, finding, at, Stage(state, entry.revision, decided))
         sent = self.suite.publish == "all" or finding.outcome is Outcome.FAIL
         sent = sent or (entry.published is not None and entry.published[4])
         entry.published = [*said, sent]
@@ -303,19 +355,44 @@ class Gradebook:
         if self.agent_unknown:
             text = "no event named the agent, and the suite selects by it"
             return Finding(Outcome.NOT_GRADED, Reason.AGENT_UNKNOWN, text, sound=True)
+        return self._found(entry, at) if entry.gathers else self._of_turn(entry, at)
+
+    def _found(self, entry: Entry, at: Standpoint) -> Finding:
+        """What the check says: of a run or a turn what its grader found; of all turns together what that comes to."""
+        if not entry.gathers:
+            return self._weighed(entry, at)
+        return self._gathered(entry, at, self._of_turn(entry, at))[0]
+
+    def _gathered(self, entry: Entry, at: Standpoint, found: Finding) -> tuple[Finding, float | None]:
+        """All turns together, with what was found of the present one; a turn that may be missing may be another."""
+        how, turns = entry.check.turn, entry.turns
+        assert turns is not None
+        assert entry.turn is not None
+        folded, score = turns.folded("any" if how == "any" else "all", entry.turn, found, score_of(found, entry.check))
+        return weigh(folded, frozenset(), at.ordered, self.suite.missing_input), score
+
+    def _of_turn(self, entry: Entry, at: Standpoint) -> Finding:
+        """What was found of a run or turn that is over."""
         if entry.check.when is not None and not applies(entry, at, self._said_of):
             return not_applied(entry, at, self._said_of)
         return self._weighed(entry, at)
 
     def _weighed(self, entry: Entry, at: Standpoint) -> Finding:
         """What the grader found, after asking whether what is missing could change it."""
+        check = entry.check
+        if isinstance(check.grader, Combination):
+            return check.grader.combined([self._part(name, at) for name in check.grader.checks])
+        if entry.unfit is not None:
+            reason, text = entry.unfit
+            outcome = Outcome.ERROR if reason == Reason.GRADER_RAISED else Outcome.NOT_GRADED
+            return Finding(outcome, Reason(reason), text, sound=True)
         if entry.raised is not None:
             return Finding(Outcome.ERROR, Reason.GRADER_RAISED, entry.raised, sound=True)
         if entry.gave_up and not entry.grader.settled:
             text = f"the checks of this run would have to remember more than {STATE_BYTES // 1024} kB"
             return Finding(Outcome.NOT_GRADED, Reason.STATE_LIMIT, text, sound=True)
         facts = at.facts(entry.grader)
-        turn = entry.check.turn
+        turn = entry.turn
         if turn is not None:
             # Which turn an event fills that comes late is not known: for turns a gap stays a gap.
             facts = RunFacts(**{**vars(at.ordered), "tail_unknown": at.ordered.tail_unknown and not entry.over})
@@ -324,62 +401,38 @@ class Gradebook:
         except Exception as error:  # noqa: BLE001  (as in `take`)
             entry.raised = fault(error)
             return Finding(Outcome.ERROR, Reason.GRADER_RAISED, entry.raised, sound=True)
-        if entry.astray and finding.sound:
+        # Behind a gap, or what a silent end hides, there may be another turn, and that would be the last.
+        hidden = check.turn == "last" and (facts.lost or facts.tail_unknown)
+        if (entry.astray or hidden) and finding.sound:
             finding = finding_with(finding, sound=False)
-        pass_at = entry.check.pass_at
+        pass_at = check.pass_at
         if pass_at is not None and finding.score is not None and finding.outcome in (Outcome.PASS, Outcome.FAIL):
             finding = finding_with(finding, outcome=Outcome.PASS if finding.score >= pass_at else Outcome.FAIL)
         if turn is not None and not entry.in_turn and finding.outcome is Outcome.PASS:
             finding = Finding(Outcome.FAIL, Reason.TURN_MISSING, f"turn {turn} has no events", cut=finding.cut)
-        return weigh(finding, entry.check.needs, facts, self.suite.missing_input)
+        return weigh(finding, check.needs, facts, check.missing_input or self.suite.missing_input)
 
-    def _said_of(self, name: str) -> tuple[str | None, str | None]:
-        """The outcome of another check and its reason, once it has them."""
+    def _said_of(self, name: str, at: Standpoint) -> Said | None:
+        """What a check came to, by its name, once it has an outcome."""
         entry = next((entry for entry in self.entries if entry.check.name == name), None)
-        return (None, None) if entry is None or entry.published is None else (entry.published[0], entry.published[1])
+        return None if entry is None else self._said(entry, at)
 
-    def _verdict(
-        self, entry: Entry, finding: Finding, at: Standpoint, state: State, revision: int, decided: Decided | None
-    ) -> Verdict:
-        check = entry.check
-        evidence, points = self._shown(finding)
-        return Verdict(
-            id=identify(at.segment, self.suite.name, check.key, revision),
-            run_id=at.run_id,
-            opened_at=at.opened_at,
-            turn=check.turn,
-            suite=self.suite.name,
-            suite_version=self.version,
-            check=check.name,
-            check_version=check.version,
-            grader=entry.grader.was if isinstance(entry.grader, Gone) else check.grader.name,
-            severity=check.severity,
-            notify=check.notify,
-            owner=self.suite.owner,
-            state=state,
-            revision=revision,
-            outcome=finding.outcome,
-            reason=finding.reason,
-            score=_score(finding, check),
-            scale=check.grader.scale,
-            evidence=evidence,
-            points=points,
-            decided_by=None if decided is None else Decider(decided[0], decided[2], decided[1]),
-            flags=self._flags(at),
-            **at.fields,
-        )
+    def _said(self, entry: Entry, at: Standpoint) -> Said | None:
+        """What a check came to, once it has an outcome; one with a verdict on each turn, with all of them together."""
+        if entry.published is None:
+            return None
+        outcome, reason, _, score, _ = entry.published
+        if entry.check.turn != "each" or isinstance(entry.grader, Gone):
+            return Said(Outcome(outcome), Reason(reason), score)
+        folded, score = self._gathered(entry, at, Finding(Outcome(outcome), Reason(reason), score=score))
+        return Said(folded.outcome, folded.reason, score if folded.outcome in (Outcome.PASS, Outcome.FAIL) else None)
 
-    def _shown(self, finding: Finding) -> tuple[str, tuple[Point, ...]]:
-        if self.suite.evidence == "none":
-            return "", tuple(Point(p.event_id, p.seq, p.path) for p in finding.points)
-        hide = masked if self.suite.evidence == "excerpts" else _as_is
-        evidence = hide(finding.evidence)
-        if len(evidence) > EVIDENCE:
-            evidence = f"{evidence[:EVIDENCE]}… ({len(evidence)} characters)"
-        points = tuple(
-            Point(p.event_id, p.seq, p.path, hide(p.excerpt)) if p.excerpt else p for p in finding.points[:3]
-        )
-        return evidence, points
+    def _part(self, name: str, at: Standpoint) -> tuple[Outcome, Reason]:
+        said = self._said_of(name, at)
+        return (Outcome.NOT_GRADED, Reason.INCOMPLETE) if said is None else said[:2]
+
+    def _verdict(self, entry: Entry, finding: Finding, at: Standpoint, stage: Stage) -> Verdict:
+        return verdict_of(self.suite, self.version, entry, finding, at, self._flags(at), stage)
 
 
 class See:
@@ -412,16 +465,24 @@ def _readers(suite: Suite, entries: list[Entry]) -> dict[type[Event], list[Entry
     return {kind: [e for e in entries if kind in e.check.wants] for kind in kinds}
 
 
+def _entry(check: Check, expected: Expected | None) -> Entry:
+    """A check on a run, with the references that the run brought along in place of the suite's."""
+    bare = check.grader
+    if expected is None or not bare.references:
+        return Entry(check, bare)
+    brought = {
+        setting: value for setting, place in bare.references.items() if (value := at_place(expected, place)) is not None
+    }
+    if not brought:
+        return Entry(check, bare)
+    try:
+        return Entry(check, type(bare)(**{**bare.settings(), **brought}))
+    except Exception as error:  # noqa: BLE001  (a run may bring anything: it is that check's error)
+        entry = Entry(check, bare)
+        entry.unfit = [Reason.GRADER_RAISED, f"a reference that the run brought: {fault(error)}"]
+        return entry
+
+
 def _mark(evidence: str) -> str:
     """Tells one evidence from another, at a length that state can bear."""
     return blake2b(evidence.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-
-
-def _score(finding: Finding, check: Check) -> float | None:
-    if finding.outcome not in (Outcome.PASS, Outcome.FAIL):
-        return None
-    return float(check.grader.scale[finding.outcome is Outcome.PASS]) if finding.score is None else finding.score
-
-
-def _as_is(text: str) -> str:
-    return text

@@ -146,6 +146,8 @@ class Grader:
     """The lowest and the highest score that it can give."""
     pass_at: ClassVar[float | None] = None
     """The score from which a run passes; None where the grader says itself what passes."""
+    references: ClassVar[dict[str, str]] = {}
+    """Settings that a run may bring along: name and place in the ``expected`` of its start, ``metadata.canary``."""
     assumes: ClassVar[str | None] = None
     """What makes a run fail that has nothing to do with the question: "a run in which …". Such a check wants `when`."""
 

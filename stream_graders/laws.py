@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .events import UNSENT, Event, Message, RunEnd, RunStart, ToolCall, ToolResult, from_json, text_of, to_json
+from .folding import decisive
 from .gradebook import STATE_BYTES, Publish
 from .grading import EXCERPT, Grader, RunFacts, Seen, result_text, state_fields
 from .session import At, Effect, Ledger, Session
@@ -33,6 +34,10 @@ AGES = 7 * 24 * 3_600_000
 
 Law = Callable[[Grader, Sequence[Event]], None]
 SessionLaw = Callable[[Fleet, Sequence[Record], type[Session]], None]
+
+
+SaidSoFar = dict[tuple[str, str, str, int | None], list[Verdict]]
+"""The verdicts by segment, suite, check, and turn where each has one."""
 
 
 class LawError(AssertionError):
@@ -335,13 +340,13 @@ def the_ledger_adds_up(fleet: Fleet, records: Sequence[Record], session: type[Se
 
 
 def every_check_ends_once(fleet: Fleet, records: Sequence[Record], session: type[Session] = Session) -> None:
-    """A check has at most one final verdict a segment, numbered 1; later ones are amendments that count on from it.
+    """A check (on each turn: in a turn) has at most one final verdict a segment, numbered 1; amendments count on from it.
 
     What was said early stays true (property P2); among several producers it may turn out later that an event was
     missing, and then it is not graded.
     Each run verdict has a line for each check of its suite, and the line says what the check's latest verdict said.
     """
-    said: dict[tuple[str, str, str], list[Verdict]] = defaultdict(list)
+    said: SaidSoFar = defaultdict(list)
     doubt = (Outcome.NOT_GRADED,) if len({event.producer for event, _ in records}) > 1 else ()
     told = _opened(session, fleet, records)
     for event, at in records:
@@ -497,7 +502,7 @@ def _note_ids(known: dict[str, bytes], effects: Iterable[Effect]) -> None:
 
 def _note_said(
     fleet: Fleet,
-    said: dict[tuple[str, str, str], list[Verdict]],
+    said: SaidSoFar,
     effects: Iterable[Effect],
     doubt: tuple[Outcome, ...],
 ) -> None:
@@ -505,7 +510,8 @@ def _note_said(
         # Where only failures are published, the others have their revisions all the same.
         all_out = not isinstance(record, Violation) and fleet.by_name[record.suite].publish == "all"
         if isinstance(record, Verdict):
-            verdicts = said[record.opened_at, record.suite, record.check]
+            each = _is_each(fleet, record.suite, record.check)
+            verdicts = said[record.opened_at, record.suite, record.check, record.turn if each else None]
             last = verdicts[-1].revision if verdicts else -1
             state = {0: "early", 1: "final"}.get(record.revision, "amended")
             _hold(record.state == state, f"revision {record.revision} of {record.check} is {record.state}")
@@ -518,11 +524,17 @@ def _note_said(
             verdicts.append(record)
         elif isinstance(record, RunVerdict) and all_out:
             for line in record.checks:
-                latest = said.get((record.opened_at, record.suite, line.check))
-                _hold(latest is not None, f"{line.check} said nothing, its run verdict {line.outcome}")
-                _hold(
-                    latest is not None and line.outcome is latest[-1].outcome, f"the lines of {line.check} do not agree"
-                )
+                key = (record.opened_at, record.suite, line.check)
+                latest = [verdicts[-1].outcome for of, verdicts in said.items() if of[:3] == key and verdicts]
+                _hold(bool(latest), f"{line.check} said nothing, its run verdict {line.outcome}")
+                told = latest[decisive("all", latest)]
+                hidden = line.outcome is Outcome.NOT_GRADED and _is_each(fleet, record.suite, line.check)
+                _hold(line.outcome is told or hidden, f"the lines of {line.check} do not agree")
+
+
+def _is_each(fleet: Fleet, suite: str, check: str) -> bool:
+    """Does a check have a verdict on each turn?"""
+    return any(of.name == check and of.turn == "each" for of in fleet.by_name[suite].checks)
 
 
 def _blocks(records: Sequence[Record], width: int) -> list[list[Record]]:

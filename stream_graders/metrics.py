@@ -109,9 +109,13 @@ class Metrics:
             if not record.resolved:
                 self.violations.labels(*run, of.suite, record.verdict.check).inc()
         elif isinstance(record, Verdict):
-            counter = self.early if record.revision == 0 else self.verdicts if record.revision == 1 else self.amended
-            counter.labels(*run, record.suite, record.check, record.outcome).inc()
+            # A first final one is counted by its run verdict: it may not be published, and a check on each turn has many.
+            if record.revision != 1:
+                counter = self.early if record.revision == 0 else self.amended
+                counter.labels(*run, record.suite, record.check, record.outcome).inc()
         elif record.revision == 1:
+            for line in record.checks:
+                self.verdicts.labels(*run, record.suite, line.check, line.outcome).inc()
             self.runs.labels(*run, record.suite, record.outcome).inc()
             self.completed.labels(*run, record.completion).inc()
 

@@ -25,6 +25,7 @@ from .events import (
     UNSENT,
     DeadLetter,
     Event,
+    Expected,
     Message,
     RunEnd,
     RunPause,
@@ -32,6 +33,7 @@ from .events import (
     ToolCall,
     ToolResult,
     event_from,
+    expected_from,
     from_json,
     stamp,
     to_json,
@@ -41,10 +43,13 @@ from .grading import RunFacts
 from .identity import are_many, cut, learned, started
 from .suites import Completion, Fleet
 from .trajectory import HELD_BYTES, HELD_EVENTS, HELD_MS, Arrival, Course, Order, Producer, bounded, is_aside, is_loss
-from .verdicts import Identity, identity_from, identity_with
+from .verdicts import Identity, Reason, identity_from, identity_with
 from .weighing import Standpoint
 
 STATE_VERSION = 1
+
+EXPECTED_BYTES = 16 * 1024
+"""What a run's own references may weigh as JSON; the checks that larger ones are meant for have no verdict."""
 
 
 class At(NamedTuple):
@@ -122,6 +127,8 @@ class Session:
         self.identity = Identity()
         self.started = False
         """A `RunStart` gave the identity; before it, what the first events said."""
+        self.expected: Expected | None = None
+        """The references that the run brought along."""
         self.reports: list[str] | None = None
         self.pins: list[str] = []
         """Suites that an earlier segment of the run was graded by."""
@@ -364,7 +371,10 @@ class Session:
             refusal = suite.select.refusal(self.identity, but_agent=unknown)
             if suite.name in self.pins or refusal is None:
                 blind = unknown and suite.select.asks_agent
-                self.books.append(Gradebook.open(suite, agent_unknown=blind))
+                book = Gradebook.open(suite, self.expected, agent_unknown=blind)
+                if "expected_dropped" in self.flags:
+                    book.lack(None, Reason.STATE_LIMIT)
+                self.books.append(book)
             else:
                 refusals.append(f"{suite.name}: {refusal}")
         if unknown and force:
@@ -398,7 +408,19 @@ class Session:
                 self.flags.add("labels_cut")
             if event.reports is not None:
                 self.reports = list(event.reports)
+            if event.expected is not None:
+                self._expect(event.expected)
         self.identity = learned(self.identity, event)
+
+    def _expect(self, expected: Expected) -> None:
+        """Take over the references that a run's start brings along, if nothing was compared without them yet."""
+        if self.books:
+            for book in self.books:
+                book.lack(expected, Reason.EXPECTED_LATE)
+        elif len(to_json(expected)) > EXPECTED_BYTES:
+            self.flags.add("expected_dropped")
+        else:
+            self.expected = expected
 
     # -- the run's course ------------------------------------------------------------------------------------------
 
@@ -583,6 +605,7 @@ class Session:
                 [book.snapshot() for book in self.books],
                 self.waiting,
                 self.identity,
+                self.expected,
                 sorted(self.flags),
                 *(getattr(self, name) for name in _PLAIN),
             ]
@@ -610,9 +633,10 @@ class Session:
             session.until, marks, identity, session.reports, session.pins = rest
             session.order, session.identity = Order.from_marks(marks), identity_from(identity)
         else:
-            order, course, books, waiting, identity, flags, *plain = rest
+            order, course, books, waiting, identity, expected, flags, *plain = rest
             session.order, session.course = Order.resume(order), Course.resume(course)
-            session.books = [Gradebook.resume(value, fleet.by_name.get(value[0])) for value in books]
+            session.expected = None if expected is None else expected_from(expected)
+            session.books = [Gradebook.resume(value, fleet.by_name.get(value[0]), session.expected) for value in books]
             session.waiting = [(event_from(value), size, offset, filled) for value, size, offset, filled in waiting]
             session.identity, session.flags = identity_from(identity), set(flags)
             for name, value in zip(_PLAIN, plain, strict=True):
@@ -639,7 +663,7 @@ class Session:
         free = self._facts(lost=broken, last_gap=self.course.last_gap if self.unreadable else max(places, default=-1))
         if self.disordered:
             ordered.last_gap = free.last_gap = self.course.applied
-        held = self.order.held > 0
+        held = self.order.held > 0 and len(self.order.producers) > 1
         return Standpoint(self.run_id, self.opened_at, self.first_event_id, self.identity, flags, free, ordered, held)
 
     def _facts(self, *, lost: bool, last_gap: int) -> RunFacts:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal
+from urllib.parse import quote
 
 from .events import Event, canonical_json
 from .grading import Grader, setting_fields
@@ -13,6 +14,17 @@ from .verdicts import Identity, Notify, Severity
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
+
+
+@dataclass(frozen=True)
+class Unless:
+    """Which runs a suite leaves out although it selects them: those that fit one of these clauses."""
+
+    agent: tuple[str, ...] = ()
+    version: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    tenant: tuple[str, ...] = ()
+    labels: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -25,6 +37,7 @@ class Select:
     tenant: tuple[str, ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
     variant: str = "live"
+    unless: Unless = Unless()
 
     def refusal(self, run: Identity, *, but_agent: bool = False) -> str | None:
         """The clause that keeps a run out, as one sentence; None if the suite is for it.
@@ -46,12 +59,28 @@ class Select:
             value = (run.labels or {}).get(name)
             if value is None or not fits(value, pattern):
                 return f"label {name} is {value or 'not set'}, the suite selects {pattern}"
+        return self._left_out(run, but_agent=but_agent)
+
+    def _left_out(self, run: Identity, *, but_agent: bool) -> str | None:
+        unless, agent = self.unless, run.agent
+        clauses = [("environment", unless.environment, run.environment), ("tenant", unless.tenant, run.tenant)]
+        if not but_agent:
+            clauses += [
+                ("agent", unless.agent, None if agent is None else agent.name),
+                ("version", unless.version, None if agent is None else agent.version),
+            ]
+        clauses += [
+            (f"label {name}", (pattern,), (run.labels or {}).get(name)) for name, pattern in unless.labels.items()
+        ]
+        for name, patterns, value in clauses:
+            if value is not None and any(fits(value, pattern) for pattern in patterns):
+                return f"{name} is {value}, and the suite leaves out {', '.join(patterns)}"
         return None
 
     @property
     def asks_agent(self) -> bool:
         """Does it depend on the agent?"""
-        return bool(self.agent or self.version)
+        return bool(self.agent or self.version or self.unless.agent or self.unless.version)
 
 
 @dataclass(frozen=True)
@@ -92,6 +121,40 @@ class Completion:
 
 
 @dataclass(frozen=True)
+class Scoring:
+    """How the checks' outcomes become the run's: a policy of `stream_graders.scoring`."""
+
+    policy: Literal["severity", "weighted", "composite"] = "severity"
+    threshold: float | None = None
+    """The score from which a run passes: of ``weighted`` 0 to 1, of ``composite`` 0 to 5; ``severity`` has none."""
+
+
+TurnWord = Literal["last", "each", "any", "all"]
+Turn = int | TurnWord
+"""Which turn a check looks at: one by its number from 0, the last, or every turn and how their outcomes fold."""
+
+
+@dataclass(frozen=True)
+class About:
+    """Who and what a failure leads to. Travels in verdicts and changes none."""
+
+    owner: str | None = None
+    runbook: str | None = None
+    links: dict[str, str] = field(default_factory=dict)
+    """By name, addresses that may hold ``{run_id}`` and ``{trace_id}``."""
+
+    def over(self, other: "About") -> "About":
+        """This one, with what it leaves out taken from the other."""
+        return About(self.owner or other.owner, self.runbook or other.runbook, {**other.links, **self.links})
+
+    def linked(self, run_id: str, trace_id: str | None) -> dict[str, str] | None:
+        """The links of a run; one that asks for a trace is left out of a run without."""
+        known = {"run_id": run_id, "trace_id": trace_id}
+        links = {name: link for name, template in self.links.items() if (link := _filled(template, known)) is not None}
+        return links or None
+
+
+@dataclass(frozen=True)
 class Check:
     """A grader in a suite."""
 
@@ -100,12 +163,19 @@ class Check:
     severity: Severity
     notify: Notify = "none"
     when: When | None = None
-    turn: int | None = None
+    turn: Turn | None = None
     early: Literal["fail", "always", "never"] = "fail"
     weight: float = 1.0
     """What its score counts under the policy ``weighted``."""
     pass_at: float | None = None
     """The score from which it passes; None leaves that to its grader."""
+    agent: str | None = None
+    """It reads what agents of this name did, a pattern; None is every agent of the run."""
+    depth: Literal["own", "all"] = "all"
+    """``own``: it reads what the run's own agent did, and not what agents did that it called."""
+    about: About = About()
+    missing_input: Literal["not_graded", "source"] | None = None
+    """What a missing input means for it; None is what the suite says."""
 
     @cached_property
     def version(self) -> str:
@@ -117,12 +187,25 @@ class Check:
             "when": None if self.when is None else self.when.clauses,
             "turn": self.turn,
         }
-        return _hashed(identity if self.pass_at is None else {**identity, "pass_at": self.pass_at})
+        # A key that came later stands here only where it is used: the versions of checks without it stay.
+        for name, default in (("pass_at", None), ("agent", None), ("depth", "all"), ("missing_input", None)):
+            if (value := getattr(self, name)) != default:
+                identity[name] = value
+        return _hashed(identity)
+
+    def key(self, turn: Turn | None) -> str:
+        """What tells it, in a turn, from every other check of its suite: part of the ids of its verdicts."""
+        return f"{turn}/{self.name}/{self.version}"
 
     @cached_property
-    def key(self) -> str:
-        """What tells it from every other check of its suite: part of the ids of its verdicts."""
-        return f"{self.turn}/{self.name}/{self.version}"
+    def is_partial(self) -> bool:
+        """Does it leave out what some agents of the run did?"""
+        return self.agent is not None or self.depth == "own"
+
+    @property
+    def folds(self) -> bool:
+        """Does it look at turns one after another?"""
+        return isinstance(self.turn, str)
 
     @cached_property
     def wants(self) -> tuple[type[Event], ...]:
@@ -141,10 +224,10 @@ class Suite:
 
     name: str
     checks: tuple[Check, ...]
-    owner: str | None = None
+    about: About = About()
     select: Select = Select()
     completion: Completion = Completion()
-    scoring: Literal["severity"] = "severity"
+    scoring: Scoring = Scoring()
     missing_input: Literal["not_graded", "source"] = "not_graded"
     evidence: Literal["excerpts", "full", "none"] = "excerpts"
     publish: Literal["all", "fails"] = "all"
@@ -159,13 +242,19 @@ class Suite:
                 "severity": check.severity,
                 "notify": check.notify,
                 "early": check.early,
+                "weight": check.weight,
+                "about": asdict(check.about),
             }
             for check in self.checks
         ]
-        rest = {
-            name: getattr(self, name) for name in ("name", "owner", "scoring", "missing_input", "evidence", "publish")
-        }
-        return _hashed({**rest, "select": asdict(self.select), "completion": asdict(self.completion), "checks": checks})
+        rest = {name: getattr(self, name) for name in ("name", "missing_input", "evidence", "publish")}
+        parts = {name: asdict(getattr(self, name)) for name in ("about", "select", "completion", "scoring")}
+        return _hashed({**rest, **parts, "checks": checks})
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """What each check's score counts, by name."""
+        return {check.name: check.weight for check in self.checks}
 
     @cached_property
     def readers(self) -> dict[type[Event], tuple[int, ...]]:
@@ -197,6 +286,16 @@ class Fleet:
 def plain_settings(grader: Grader) -> dict[str, Any]:
     """A grader's settings without those that stand at their default."""
     return {f.name: value for f in setting_fields(type(grader)) if (value := getattr(grader, f.name)) != f.default}
+
+
+def _filled(template: str, known: dict[str, str | None]) -> str | None:
+    """A template with its words replaced; None where one of them is not known."""
+    for word, value in known.items():
+        if f"{{{word}}}" in template:
+            if value is None:
+                return None
+            template = template.replace(f"{{{word}}}", quote(value, safe=""))
+    return template
 
 
 def _hashed(value: Any) -> str:

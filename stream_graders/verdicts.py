@@ -52,6 +52,7 @@ class Reason(ClosedList):
     INVALID_PATTERN = "invalid_pattern", "the pattern of the check is not valid"
     REPLY_NOT_REPORTED = "reply_not_reported", "the run reported no reply"
     TURN_MISSING = "turn_missing", "the run has no such turn"
+    COMBINED = "combined", "it follows from the outcomes of other checks"
     # skipped
     NOT_APPLICABLE = "not_applicable", "the condition under `when` did not come true"
     NO_CANARY = "no_canary", "the check names no canary value"
@@ -70,9 +71,16 @@ class Reason(ClosedList):
     SUITE_CHANGED = "suite_changed", "the check was changed or removed while the run was open"
     UNVERIFIED = "unverified", "a critical check has no verdict"
     NO_CHECKS = "no_checks", "the suite has no check"
+    NO_JUDGE = "no_judge", "no judge answers for the check yet"
+    SAMPLED_OUT = "sampled_out", "the run was not drawn for the check"
+    MOOT = "moot", "another outcome made the check needless"
+    EXPECTED_LATE = "expected_late", "the run's own reference came after the events that it is compared with"
     # run verdicts
     ALL_PASSED = "all_passed", "every check that was graded passed"
     CRITICAL_FAILED = "critical_failed", "a critical check failed"
+    THRESHOLD_MET = "threshold_met", "the score reaches what the suite asks for"
+    BELOW_THRESHOLD = "below_threshold", "the score is lower than what the suite asks for"
+    CHECK_FAILED = "check_failed", "a check failed, and every one has to pass"
     CRITICAL_PASSED = "critical_passed", "no critical check failed or stayed unverified; others may have failed"
 
 
@@ -139,6 +147,8 @@ class Verdict(Struct, frozen=True, kw_only=True, gc=False):
     severity: Severity
     notify: Notify
     owner: str | None
+    runbook: str | None
+    links: dict[str, str] | None
     state: State
     revision: int
     outcome: Outcome

@@ -3,15 +3,24 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from .entries import Entry
 from .grading import Grader, RunFacts
 from .suites import When
 from .verdicts import Finding, Identity, Outcome, Reason, identify
 
-SaidOf = Callable[[str], tuple[str | None, str | None]]
-"""Gives the outcome of another check and its reason, once it has them."""
+
+class Said(NamedTuple):
+    """What a check came to."""
+
+    outcome: Outcome
+    reason: Reason
+    score: float | None
+
+
+SaidOf = Callable[[str, "Standpoint"], Said | None]
+"""Gives what another check came to, by its name, once it has an outcome."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,11 @@ class Standpoint:
     ordered: RunFacts
     waits: bool = False
     """Events are held back behind a gap: what comes next is not known."""
+
+    @property
+    def own(self) -> str | None:
+        """The name of the run's own agent."""
+        return None if self.identity.agent is None else self.identity.agent.name
 
     @cached_property
     def segment(self) -> str:
@@ -74,7 +88,10 @@ def applies(entry: Entry, at: Standpoint, said_of: SaidOf) -> bool:
         return False
     if when.labels and not _labels_fit(when, at):
         return False
-    return when.check is None or said_of(when.check)[0] in when.outcome
+    if when.check is None:
+        return True
+    said = said_of(when.check, at)
+    return said is not None and said[0] in when.outcome
 
 
 def not_applied(entry: Entry, at: Standpoint, said_of: SaidOf) -> Finding:
@@ -94,9 +111,9 @@ def not_applied(entry: Entry, at: Standpoint, said_of: SaidOf) -> Finding:
         if entry.said:
             return Finding(Outcome.NOT_GRADED, Reason.TRUNCATED, f"a text was cut; so far {told}")
     if when.check is not None:
-        outcome, reason = said_of(when.check)
-        if outcome == Outcome.NOT_GRADED and outcome not in when.outcome:
-            return Finding(Outcome.NOT_GRADED, Reason(str(reason)), f"{when.check} has no verdict; so far {told}")
+        said = said_of(when.check, at)
+        if said is not None and said[0] is Outcome.NOT_GRADED and said[0] not in when.outcome:
+            return Finding(Outcome.NOT_GRADED, said[1], f"{when.check} has no verdict; so far {told}")
     return Finding(Outcome.SKIPPED, Reason.NOT_APPLICABLE, told, sound=True)
 
 

@@ -116,9 +116,18 @@ def _built(n: int, entry: CheckModel, model: SuiteModel, report: Any) -> Check |
     if entry.when is not None and entry.when.check is not None and entry.when.check not in names:
         hint = _hint(entry.when.check, names)
         report(("checks", n, "when", "check"), f"no check above this one is called {entry.when.check!r}{hint}")
+    for part in entry.parts:
+        if part not in names:
+            of = "all" if entry.all_of else "any" if entry.any_of else "not"
+            report(("checks", n, of), f"no check above this one is called {part!r}{_hint(part, names)}")
+    if entry.parts:
+        return entry.built(entry.combination())
     grader = _check_settings(n, {"grader": entry.grader, "settings": entry.settings}, report)
     if grader is None:
         return None
+    lowest, highest = grader.scale
+    if entry.pass_at is not None and not lowest <= entry.pass_at <= highest:
+        report(("checks", n, "pass_at"), f"should lie in {lowest:g} to {highest:g}, the scale of {grader.name}")
     for setting, message in grader.warnings():
         report(("checks", n, "settings", setting), message, is_warning=True)
     if grader.assumes is not None and entry.when is None:
@@ -186,8 +195,8 @@ def _words(fault: Any, model: type[BaseModel]) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        known = [name for field in _models(model) for name in field.model_fields]
-        return f"is not known here{_hint(str(fault['loc'][-1]), known)}"
+        name = str(fault["loc"][-1])
+        return f"is not known here{_hint(name, _keys(_model_at(model, fault['loc']))) or _hint(name, _keys(*_models(model)))}"
     if kind == "string_type" and isinstance(value, bool | int | float | date):
         return "should be text; put it in quotes"
     if kind in _WORDS:
@@ -196,7 +205,17 @@ def _words(fault: Any, model: type[BaseModel]) -> str:
 
 
 def _models(model: type[BaseModel]) -> list[type[BaseModel]]:
-    return [model, *SuiteModel.parts()] if model is SuiteModel else [model]
+    return [model, *SuiteModel.parts().values()] if model is SuiteModel else [model]
+
+
+def _model_at(model: type[BaseModel], loc: Sequence[Any]) -> type[BaseModel]:
+    """The model that the key at a place should have been one of."""
+    around = tuple(part for part in loc[:-1] if isinstance(part, str))
+    return SuiteModel.parts().get(around, model) if model is SuiteModel else model
+
+
+def _keys(*models: type[BaseModel]) -> list[str]:
+    return [field.alias or name for model in models for name, field in model.model_fields.items()]
 
 
 def _place(loc: Sequence[Any]) -> Loc:

@@ -1,12 +1,13 @@
 """What a suite file may hold. Strict: a key that is not known is a problem, and text is not a number."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, cast, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from ..folding import Combination
 from ..grading import Grader
-from ..suites import Check, Completion, Select, Suite, When
+from ..suites import About, Check, Completion, Scoring, Select, Suite, Turn, TurnWord, Unless, When
 from ..verdicts import Notify, Severity
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)]
@@ -35,6 +36,23 @@ def _positive(value: int) -> int:
     return value
 
 
+def _turn(value: Any) -> Turn | None:
+    if value == "first":
+        return 0
+    is_number = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if not is_number and value not in (None, *get_args(TurnWord)):
+        raise ValueError("should be the number of a turn, from 0, or first, last, each, any or all")
+    return cast("Turn | None", value)
+
+
+def _link(value: str) -> str:
+    unknown = sorted(set(re.findall(r"\{(\w*)\}", value)) - {"run_id", "trace_id"})
+    if unknown:
+        raise ValueError(f"holds {{{unknown[0]}}}; a link knows {{run_id}} and {{trace_id}}")
+    return value
+
+
+Link = Annotated[str, AfterValidator(_link)]
 Duration = Annotated[int, BeforeValidator(_milliseconds), AfterValidator(_positive)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 Word = Literal["pass", "fail", "skipped", "error", "not_graded"]
@@ -47,6 +65,16 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class UnlessModel(Model):
+    """Which of the selected runs the suite leaves out."""
+
+    agent: Names = ()
+    version: Names = ()
+    environment: Names = ()
+    tenant: Names = ()
+    labels: dict[str, str] = {}
+
+
 class SelectModel(Model):
     """Which runs the suite grades."""
 
@@ -56,6 +84,11 @@ class SelectModel(Model):
     tenant: Names = ()
     labels: dict[str, str] = {}
     variant: Literal["live", "candidate"] = "live"
+    unless: UnlessModel = Field(UnlessModel(), alias="not")
+
+    def built(self) -> Select:
+        """The clauses."""
+        return Select(**{**dict(self), "unless": Unless(**dict(self.unless))})
 
 
 class WhenModel(Model):
@@ -83,32 +116,86 @@ class CompletionModel(Model):
 class ScoringModel(Model):
     """How checks become the run's outcome."""
 
-    policy: Literal["severity"] = "severity"
+    policy: Literal["severity", "weighted", "composite"] = "severity"
+    threshold: float | None = None
+
+    @model_validator(mode="after")
+    def _fits_its_policy(self) -> Self:
+        highest = {"severity": None, "weighted": 1.0, "composite": 5.0}[self.policy]
+        if self.threshold is not None and highest is None:
+            raise ValueError("has a threshold, and severity knows none: take the policy weighted or composite")
+        if self.threshold is not None and highest is not None and not 0 <= self.threshold <= highest:
+            raise ValueError(
+                f"has a threshold of {self.threshold:g}, and scores of {self.policy} lie in 0 to {highest:g}"
+            )
+        return self
 
 
-class CheckModel(Model):
-    """One check: a grader, its settings, and what its failure means."""
+class AboutModel(Model):
+    """Who and what a failure leads to."""
+
+    owner: str | None = None
+    runbook: str | None = None
+    links: dict[str, Link] = {}
+
+    def about(self) -> About:
+        """These, for verdicts."""
+        return About(self.owner, self.runbook, self.links)
+
+
+class CheckModel(AboutModel):
+    """One check: a grader (or other checks), its settings, and what its failure means."""
 
     check: Slug
-    grader: str
+    grader: str | None = None
+    all_of: Annotated[tuple[Slug, ...], BeforeValidator(_as_tuple)] = Field((), alias="all")
+    any_of: Annotated[tuple[Slug, ...], BeforeValidator(_as_tuple)] = Field((), alias="any")
+    not_of: Slug | None = Field(None, alias="not")
     severity: Severity
     notify: Notify = "none"
     when: WhenModel | None = None
-    turn: Annotated[int, Field(ge=0)] | None = None
+    turn: Annotated[Any, BeforeValidator(_turn)] = None
+    agent: str | None = None
+    depth: Literal["own", "all"] = "all"
     early: Literal["fail", "always", "never"] = "fail"
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    pass_at: float | None = None
+    missing_input: Literal["not_graded", "source"] | None = None
     settings: dict[str, Any] = {}
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The checks that it is made of."""
+        return self.all_of or self.any_of or ((self.not_of,) if self.not_of else ())
+
+    @model_validator(mode="after")
+    def _has_one_question(self) -> Self:
+        if [self.grader is not None, bool(self.all_of), bool(self.any_of), self.not_of is not None].count(True) != 1:
+            raise ValueError("should have one of grader, all, any and not")
+        if self.parts and (self.settings or self.turn is not None or self.agent or self.depth == "own" or self.pass_at):
+            raise ValueError("is made of other checks: settings, turn, agent, depth and pass_at belong to those")
+        when = self.when
+        if self.turn == "each" and when is not None and (when.status or when.check):
+            raise ValueError(
+                "looks at each turn, so `when` cannot wait for the run's status or another check: use turn: all"
+            )
+        return self
+
+    def combination(self) -> Combination:
+        """The grader of a check that is made of others."""
+        return Combination("all" if self.all_of else "any" if self.any_of else "not", self.parts)
 
     def built(self, grader: Grader) -> Check:
         """The check with its grader."""
         when = None if self.when is None else When(**dict(self.when))
-        return Check(self.check, grader, self.severity, self.notify, when, self.turn, self.early)
+        names = ("severity", "notify", "turn", "early", "weight", "pass_at", "agent", "depth", "missing_input")
+        return Check(self.check, grader, when=when, about=self.about(), **{name: getattr(self, name) for name in names})
 
 
-class SuiteModel(Model):
+class SuiteModel(AboutModel):
     """A suite file."""
 
     suite: Slug
-    owner: str | None = None
     select: SelectModel = SelectModel()
     completion: CompletionModel = CompletionModel()
     scoring: ScoringModel = ScoringModel()
@@ -118,19 +205,26 @@ class SuiteModel(Model):
     checks: Annotated[list[CheckModel], Field(min_length=1)]
 
     @staticmethod
-    def parts() -> list[type[BaseModel]]:
-        """The models inside, whose keys a misspelt one may have meant."""
-        return [SelectModel, WhenModel, CompletionModel, ScoringModel, CheckModel]
+    def parts() -> dict[tuple[str, ...], type[BaseModel]]:
+        """The models inside, by their place: a misspelt key may have meant one of theirs."""
+        return {
+            ("select",): SelectModel,
+            ("select", "not"): UnlessModel,
+            ("completion",): CompletionModel,
+            ("scoring",): ScoringModel,
+            ("checks",): CheckModel,
+            ("checks", "when"): WhenModel,
+        }
 
     def built(self, checks: tuple[Check, ...]) -> Suite:
         """The suite with its checks."""
         return Suite(
             self.suite,
             checks,
-            self.owner,
-            Select(**dict(self.select)),
+            self.about(),
+            self.select.built(),
             Completion(**dict(self.completion)),
-            self.scoring.policy,
+            Scoring(**dict(self.scoring)),
             self.missing_input,
             self.evidence,
             self.publish,

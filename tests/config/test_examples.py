@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from stream_graders.catalogue import catalogue
 from stream_graders.config import load_fleet, read
 
 SUITES = sorted((Path(__file__).resolve().parent.parent.parent / "suites").glob("*.yaml"))
@@ -16,9 +15,8 @@ def test_a_suite_is_clean(path: Path) -> None:
     assert [str(problem) for problem in problems] == []
     assert suite is not None
     assert suite.name == path.stem
-    assert suite.owner
+    assert suite.about.owner
 
 
-def test_they_can_be_loaded_together_and_show_every_grader() -> None:
-    shown = {check.grader.name for suite in load_fleet(SUITES) for check in suite.checks}
-    assert shown == set(catalogue())
+def test_they_can_be_loaded_together() -> None:
+    assert len(load_fleet(SUITES).suites) == len(SUITES)

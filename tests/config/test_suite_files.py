@@ -9,9 +9,10 @@ import pytest
 
 from stream_graders.catalogue import catalogue
 from stream_graders.config import SuiteError, load, load_fleet, read, settings_model
+from stream_graders.folding import Combination
 from stream_graders.graders.vally.assistant_contains_tool_output import AssistantContainsToolOutput
 from stream_graders.grading import setting_fields
-from stream_graders.suites import HOUR, MINUTE, Check, Completion, Select, Suite, When
+from stream_graders.suites import HOUR, MINUTE, About, Check, Completion, Scoring, Select, Suite, Unless, When
 
 HERE = Path(__file__).parent
 GOOD = sorted((HERE / "good").glob("*.yaml"))
@@ -50,12 +51,16 @@ def test_there_are_such_files() -> None:
 
 def test_every_key_arrives_where_it_belongs() -> None:
     suite = load(HERE / "good" / "everything.yaml")
-    assert (suite.name, suite.owner, suite.scoring, suite.evidence, suite.publish) == (
+    assert (suite.name, suite.scoring, suite.evidence, suite.publish) == (
         "support",
-        "payments",
-        "severity",
+        Scoring("weighted", 0.8),
         "full",
         "fails",
+    )
+    assert suite.about == About(
+        "payments",
+        "https://wiki.example/runbooks/support",
+        {"trace": "https://traces.example/{trace_id}", "run": "https://runs.example/{run_id}"},
     )
     assert suite.select == Select(
         agent=("support-*", "helpdesk"),
@@ -63,6 +68,7 @@ def test_every_key_arrives_where_it_belongs() -> None:
         environment=("production", "staging"),
         tenant=("acme",),
         labels={"prompt": "v*"},
+        unless=Unless(("*-canary",), ("0.*",), ("load-test",), ("trial",), {"prompt": "draft"}),
     )
     assert suite.completion == Completion(
         idle_user=15 * MINUTE,
@@ -84,9 +90,21 @@ def test_every_key_arrives_where_it_belongs() -> None:
     assert fourth.when == When(None, "found", ("ok", "limit"), {"prompt": "v7"}, "no-promises", ("pass", "skipped"))
 
 
-def test_the_everything_file_uses_every_grader() -> None:
-    suite = load(HERE / "good" / "everything.yaml")
-    assert {check.grader.name for check in suite.checks} | {"vally.transcript_contains"} == set(catalogue())
+def test_the_keys_of_turns_agents_and_other_checks_arrive() -> None:
+    checks = {check.name: check for check in load(HERE / "good" / "everything.yaml").checks}
+    assert checks["polite-in-each-turn"].turn == "each"
+    billing = checks["billing-is-careful"]
+    assert (billing.turn, billing.agent, billing.depth, billing.weight) == ("last", "billing-*", "all", 2)
+    assert billing.missing_input == "source"
+    assert billing.about == About(
+        "billing", "https://wiki.example/runbooks/billing", {"dashboard": "https://boards.example/billing"}
+    )
+    made = {name: check.grader for name, check in checks.items() if isinstance(check.grader, Combination)}
+    assert made == {
+        "careful": Combination("all", ("no-drop", "billing-is-careful")),
+        "some-order": Combination("any", ("in-order", "auth-before-refund")),
+        "not-found": Combination("not", ("found",)),
+    }
 
 
 def test_what_a_file_leaves_out_stands_at_its_default() -> None:

@@ -18,7 +18,7 @@ from stream_graders.graders.vally.assistant_contains_tool_output import Assistan
 from stream_graders.graders.vally.transcript_contains import TranscriptContains
 from stream_graders.graders.vally.transcript_not_contains import TranscriptNotContains
 from stream_graders.grading import Grader, RunFacts, Seen
-from stream_graders.suites import Check, Suite, When
+from stream_graders.suites import About, Check, Suite, When
 from stream_graders.testing import Story, graded, run, suite_of
 from stream_graders.verdicts import Finding, Outcome, Point, Reason
 from tests.core.life import MINUTE, SECOND, Life
@@ -333,7 +333,9 @@ def test_a_check_that_was_decided_before_keeps_its_verdict() -> None:
 
 # -- who hears of it -----------------------------------------------------------------------------------------------------------
 
-NOTIFY = Suite("s", (Check("keeps", KEEPS, "critical", "page"), Check("quiet", KEEPS, "critical")), owner="payments")
+NOTIFY = Suite(
+    "s", (Check("keeps", KEEPS, "critical", "page"), Check("quiet", KEEPS, "critical")), about=About("payments")
+)
 
 
 def test_the_first_fail_is_told_once() -> None:

@@ -374,6 +374,10 @@ SUITE = suite_of(
     Check("in turn 0", GRADERS["contains"], "minor", turn=0, early="always"),
     Check("in turn 1", GRADERS["not contains"], "critical", turn=1),
     Check("when refunded", GRADERS["contains"], "critical", "page", When(called="payments.refund")),
+    Check("in each turn", GRADERS["contains"], "minor", "ticket", turn="each"),
+    Check("in all turns", GRADERS["not contains"], "critical", "page", turn="all"),
+    Check("in any turn", GRADERS["called"], "minor", turn="any"),
+    Check("in the last turn", GRADERS["order"], "minor", turn="last"),
     Check("when contained", GRADERS["not called"], "info", "ticket", When(check="in turn 0")),
     completion=SOON,
 )

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_graders.events import OPENERS, Event
+from stream_graders.folding import Combination
 from stream_graders.gradebook import Publish
 from stream_graders.laws import AGES, LAWS, SESSION_LAWS, leaves_a_trace, local_disorder_is_mended
 from stream_graders.session import At, Session
@@ -22,6 +23,16 @@ CHAINED = [
     Check("after a pass", GRADERS["order"], "minor", when=When(check="contains")),
     Check("after a fail", GRADERS["not contains"], "info", "ticket", When(check="called", outcome=("fail",))),
     Check("a turn when called", GRADERS["contains"], "critical", "page", When(called="payments.refund"), turn=0),
+    Check("each turn", GRADERS["contains"], "minor", "ticket", turn="each"),
+    Check(
+        "each turn when called", GRADERS["not contains"], "critical", "page", When(called="orders.find"), turn="each"
+    ),
+    Check("all turns", GRADERS["not contains"], "critical", "page", turn="all"),
+    Check("any turn", GRADERS["called"], "minor", turn="any", early="always"),
+    Check("the last turn", GRADERS["order"], "minor", turn="last"),
+    Check("made of turns", Combination("any", ("each turn", "all turns")), "critical", "ticket"),
+    Check("opposite of any turn", Combination("not", ("any turn",)), "minor", when=When(check="each turn")),
+    Check("the agent's own", GRADERS["contains"], "minor", depth="own"),
     Check("a turn when ok", GRADERS["not called"], "critical", "page", When(status=("ok",)), turn=1),
 ]
 SOON = Completion(idle_user=20_000, idle_agent=10_000, idle_tool=90_000, amend_window=60_000, remember=300_000)
@@ -72,7 +83,9 @@ def said(events: Sequence[Event], late: Sequence[Event] = ()) -> dict[str, list[
         if isinstance(effect, Publish) and isinstance(effect.record, Verdict):
             if several and effect.record.state == "early":
                 continue  # Whether another producer's event is missing may show only later.
-            told.setdefault(effect.record.check, []).append(str(effect.record.outcome))
+            verdict = effect.record
+            one = f"{verdict.check} {verdict.turn}" if verdict.check.startswith("each") else verdict.check
+            told.setdefault(one, []).append(str(verdict.outcome))
     return told
 
 

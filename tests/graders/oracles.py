@@ -106,6 +106,10 @@ def expected(check: Check, run: Sequence[Event]) -> tuple[str, str]:
             if any(is_cut(message) for message in assistant(events)):
                 return "not_graded", "truncated"
         return "skipped", "the condition did not come true"
+    return _weighed(check, told, facts)
+
+
+def _weighed(check: Check, told: Told, facts: Known) -> tuple[str, str]:
     if told.certain or told.outcome == "not_graded":
         return told.outcome, told.evidence
     needs = ORACLES[type(check.grader)].needs if told.needs is None else told.needs
@@ -118,10 +122,55 @@ def expected(check: Check, run: Sequence[Event]) -> tuple[str, str]:
     return told.outcome, told.evidence
 
 
+def expected_turns(check: Check, run: Sequence[Event]) -> dict[int, tuple[str, str]]:
+    """What a check says of each turn of a complete run, as `expected` says it of the whole."""
+    events = [event for event in run if not isinstance(event, ASIDES)]
+    while events and not isinstance(events[0], OPENERS):
+        del events[0]
+    tools = tools_of_results(events)
+    found: dict[int, tuple[str, str]] = {}
+    at, inside, empty, over = 0, list[Event](), True, False
+
+    def close(n: int) -> None:
+        told = ORACLES[type(check.grader)].tell(check.grader, inside, tools)
+        if empty and told.outcome == "pass":
+            told = Told("fail", f"turn {at} has no events", cut=told.cut)
+        found[at] = _weighed(check, told, known(events[: n + 1]))
+
+    for n, (event, number) in enumerate(zip(events, turns(events), strict=True)):
+        if number > at and not isinstance(event, RunEnd):
+            if not empty and at not in found:
+                close(n)
+            at, inside, empty, over = number, [], True, False
+        if number == at and not over:
+            empty = False
+            inside += [] if isinstance(event, RunEnd) else [event]
+            if isinstance(event, TurnEnd):
+                over = True
+                if check.turn == "each":
+                    close(n)
+    if at not in found:
+        close(len(events))
+    return found
+
+
+ORDER = {"all": ("fail", "error", "not_graded", "pass"), "any": ("pass", "error", "not_graded", "fail")}
+
+
+def folded(how: str, found: dict[int, tuple[str, str]]) -> tuple[str, str]:
+    """What turns come to together: the first outcome that decides, of the earliest turn that has it."""
+    for outcome in (*ORDER[how], "skipped"):
+        for turn, (of, evidence) in found.items():
+            if of == outcome:
+                return of, evidence if of == "not_graded" else f"turn {turn}: {evidence}"
+    raise AssertionError("a run has a turn")
+
+
 def _told(check: Check, events: list[Event], tools: dict[str, str | None]) -> tuple[Told, Known]:
     oracle = ORACLES[type(check.grader)].tell
     if check.turn is None:
         return oracle(check.grader, events, tools), known(events)
+    assert isinstance(check.turn, int)
     inside, before = sliced(events, check.turn)
     # The run's end reports the reply of the run, not that of a turn.
     told = oracle(check.grader, [event for event in inside if not isinstance(event, RunEnd)], tools)

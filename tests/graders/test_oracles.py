@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 
 from stream_graders.events import Event
-from stream_graders.suites import Check, When
-from stream_graders.testing import fed, session_of, suite_of, verdicts_of
+from stream_graders.suites import Check, TurnWord, When
+from stream_graders.testing import fed, run_verdicts_of, session_of, suite_of, verdicts_of
 from stream_graders.verdicts import Verdict
 from tests.core.runs import runs
 from tests.core.stories import GRADERS, STORIES, STORIES_OF
-from tests.graders.oracles import ORACLES, expected
+from tests.graders.oracles import ORACLES, expected, expected_turns, folded
 
 CHECKS = [
     *(Check(name, grader, "critical") for name, grader in GRADERS.items()),
@@ -38,6 +38,13 @@ CHECKS = [
     Check("when labelled", GRADERS["order"], "critical", when=When(labels={"prompt": "v7"})),
 ]
 SUITE = suite_of(*CHECKS)
+TURNS: tuple[TurnWord, ...] = ("each", "all", "any", "last")
+TURNED = [
+    Check(f"{name} in {turn} turn", GRADERS[name], "minor", turn=turn, early="always")
+    for name in ("contains", "not contains", "called", "order", "echo by pattern", "grounding of one value", "precedes")
+    for turn in TURNS
+]
+TURN_SUITE = suite_of(*TURNED)
 
 
 def finals(events: Sequence[Event]) -> dict[str, Verdict]:
@@ -58,6 +65,29 @@ def compare(events: Sequence[Event]) -> None:
             assert verdict.evidence.startswith(evidence), check.name
 
 
+def compare_turns(events: Sequence[Event]) -> None:
+    session = session_of(TURN_SUITE, events[0].run_id)
+    effects = [*fed(session, events, step=0), *session.finish()]
+    told: dict[str, list[Verdict]] = {}
+    for verdict in verdicts_of(effects):
+        if verdict.state != "early":
+            told.setdefault(verdict.check, []).append(verdict)
+    lines = {line.check: line for line in run_verdicts_of(effects)[-1].checks}
+    for check in TURNED:
+        found, last = expected_turns(check, events), told[check.name][-1]
+        if check.turn == "each":
+            assert {v.turn: v.outcome for v in told[check.name]} == {n: of for n, (of, _) in found.items()}, check.name
+            assert lines[check.name].outcome == folded("all", found)[0], check.name
+            continue
+        outcome, evidence = folded(check.turn, found) if check.turn in ("all", "any") else list(found.values())[-1]
+        assert (last.outcome, lines[check.name].outcome) == (outcome, outcome), (check.name, last.evidence)
+        if outcome == "not_graded":
+            assert last.reason == evidence, check.name
+        else:
+            # Of a turn that is over the beginning of the evidence is remembered.
+            assert last.evidence[:200].startswith(evidence[:200]), check.name
+
+
 def test_every_grader_has_an_oracle() -> None:
     assert {type(grader) for grader in GRADERS.values()} == set(ORACLES)
 
@@ -71,3 +101,9 @@ def test_the_named_runs_are_graded_as_the_oracles_say() -> None:
 @given(runs(may_lack_numbers=True))
 def test_random_runs_are_graded_as_the_oracles_say(events: list[Event]) -> None:
     compare(events)
+
+
+@settings(max_examples=300, deadline=None)
+@given(runs(may_lack_numbers=True))
+def test_random_runs_are_graded_turn_by_turn_as_the_oracles_say(events: list[Event]) -> None:
+    compare_turns(events)

@@ -1,0 +1,119 @@
+"""How several outcomes become one: those of a run's turns, and those of other checks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .events import Event
+from .grading import Grader, RunFacts
+from .verdicts import Finding, Outcome, Point, Reason
+
+Fold = Literal["all", "any", "not"]
+
+_DECISIVE = {
+    "all": (Outcome.FAIL, Outcome.ERROR, Outcome.NOT_GRADED, Outcome.PASS, Outcome.SKIPPED),
+    "any": (Outcome.PASS, Outcome.ERROR, Outcome.NOT_GRADED, Outcome.FAIL, Outcome.SKIPPED),
+}
+"""Which outcome of several is that of them together: the first of these that is among them."""
+
+KEPT = 200
+"""Ended turns of which each outcome is remembered; beyond them only how many had which."""
+TOLD = 200
+"""Characters of the evidence of an ended turn that are remembered."""
+
+_LETTERS = {Outcome.PASS: "p", Outcome.FAIL: "f", Outcome.SKIPPED: "s", Outcome.ERROR: "e", Outcome.NOT_GRADED: "n"}
+
+
+def decisive(how: str, outcomes: Sequence[Outcome]) -> int:
+    """The place of the first outcome that decides for all of them.
+
+    What is unknown decides before what is known, unless that is enough by itself: one failure for ``all``, one pass for
+    ``any``. Skipped ones decide only where there is nothing else.
+
+    >>> decisive("all", [Outcome.PASS, Outcome.NOT_GRADED, Outcome.PASS])
+    1
+    """
+    return next(outcomes.index(outcome) for outcome in _DECISIVE[how] if outcome in outcomes)
+
+
+class Turns:
+    """What became of the turns of a run that are over, for a check that looks at every turn."""
+
+    __slots__ = ("counts", "decided", "firsts", "letters", "lowest")
+
+    def __init__(self) -> None:
+        self.letters = ""
+        """Of each turn a letter, in their order."""
+        self.counts: dict[str, int] = {}
+        """How many turns had which outcome."""
+        self.firsts: dict[str, list[Any]] = {}
+        """Of each outcome the first turn that had it: turn, reason, evidence, points, sound."""
+        self.lowest: float | None = None
+        """The lowest score of a turn that was scored."""
+        self.decided = False
+        """A turn decided for all of them: no later one can change that."""
+
+    def note(self, turn: int, found: Finding, score: float | None) -> None:
+        """Remember the outcome of a turn that is over."""
+        if len(self.letters) < KEPT:
+            self.letters += _LETTERS[found.outcome]
+        self.counts[found.outcome] = self.counts.get(found.outcome, 0) + 1
+        if found.outcome not in self.firsts:
+            points = [[p.event_id, p.seq, p.path, p.excerpt] for p in found.points]
+            self.firsts[found.outcome] = [turn, found.reason, found.evidence[:TOLD], points, found.sound]
+        if score is not None:
+            self.lowest = score if self.lowest is None else min(self.lowest, score)
+
+    def folded(self, how: str, turn: int, found: Finding, score: float | None) -> tuple[Finding, float | None]:
+        """What all turns together come to, with ``found`` of the one that is not noted yet, and the lowest score."""
+        scores = [value for value in (self.lowest, score) if value is not None]
+        outcomes = [*(Outcome(name) for name in self.firsts), found.outcome]
+        place = decisive(how, outcomes)
+        lowest = min(scores, default=None)
+        if place == len(self.firsts):
+            return Finding(
+                found.outcome, found.reason, f"turn {turn}: {found.evidence}", found.points, found.sound, found.cut
+            ), lowest
+        first, reason, evidence, points, sound = self.firsts[outcomes[place]]
+        told = tuple(Point(*point) for point in points)
+        return Finding(outcomes[place], Reason(reason), f"turn {first}: {evidence}", told, sound), lowest
+
+    def snapshot(self) -> list[Any]:
+        """The state as JSON values."""
+        return [self.letters, self.counts, self.firsts, self.lowest, self.decided]
+
+    @classmethod
+    def resume(cls, values: Sequence[Any]) -> "Turns":
+        """The turns that gave this snapshot."""
+        turns = cls()
+        turns.letters, turns.counts, turns.firsts, turns.lowest, turns.decided = values
+        return turns
+
+
+@dataclass
+class Combination(Grader):
+    """A check made of other checks' outcomes: ``all`` of them, ``any`` of them, or the opposite of one (``not``)."""
+
+    how: Fold
+    checks: tuple[str, ...]
+
+    def wants(self) -> tuple[type[Event], ...]:
+        return ()
+
+    def combined(self, outcomes: Sequence[tuple[Outcome, Reason]]) -> Finding:
+        """The outcome that follows from those of `checks`, in their order."""
+        place = decisive("all" if self.how == "not" else self.how, [outcome for outcome, _ in outcomes])
+        outcome, reason = outcomes[place]
+        if self.how == "not":
+            outcome = _OPPOSITE.get(outcome, outcome)
+        told = ", ".join(f"{check} {of} ({why})" for check, (of, why) in zip(self.checks, outcomes, strict=True))
+        if outcome in (Outcome.PASS, Outcome.FAIL):
+            reason = Reason.COMBINED
+        return Finding(outcome, reason, f"{self.how} of: {told}", sound=True)
+
+    def finding(self, run: RunFacts) -> Finding:
+        raise NotImplementedError("what it finds follows from other checks: ask `combined`")
+
+
+_OPPOSITE = {Outcome.PASS: Outcome.FAIL, Outcome.FAIL: Outcome.PASS}
+Combination.name = "combination"
