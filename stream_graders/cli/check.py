@@ -4,15 +4,14 @@ from pathlib import Path
 
 import typer
 
-from ..config import Problem, read
+from ..config import Problem, read, suite_files
 from ..events import compact
 from .errors import Exit, leave
 
 
 def check_files(files: list[Path], *, as_json: bool) -> None:
     """Print every problem; exit code 2 if one of them keeps a suite from being used."""
-    paths = [path for file in files for path in (sorted(file.glob("*.yaml")) if file.is_dir() else [file])]
-    paths = [path for path in paths if not path.name.endswith(".test.yaml")]
+    paths = suite_files(files)
     bad = not paths
     if bad:
         typer.echo(

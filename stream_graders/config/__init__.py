@@ -1,6 +1,6 @@
 """Suite files: YAML to `Suite`, with every problem at once, each with its file, line and likely fix."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass
 from datetime import date
 from difflib import get_close_matches
@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from ..catalogue import catalogue, grader_named
 from ..grading import Grader, setting_fields
 from ..suites import Check, Fleet, Suite
-from .lines import Loc, YamlError, YamlFile
+from .files import whole
+from .lines import Loc, Place, YamlError, YamlFile
 from .models import CheckModel, SuiteModel
 
 
@@ -53,14 +54,14 @@ def load(path: Path) -> Suite:
 
 
 def load_fleet(paths: Iterable[Path]) -> Fleet:
-    """The suites of files and folders (all ``*.yaml`` in them but ``*.test.yaml``).
+    """The suites of files and folders: of a folder all ``*.yaml`` but ``*.test.yaml``, and ``_*.yaml`` that others extend.
 
     Raises:
         SuiteError: a file cannot be used, two suites share a name, or there is none.
     """
     suites: dict[str, tuple[Suite, Path]] = {}
     problems: list[Problem] = []
-    for path in _files(paths):
+    for path in suite_files(paths):
         suite, found = read(path)
         problems += [problem for problem in found if not problem.is_warning]
         if suite is not None and suite.name in suites:
@@ -79,18 +80,27 @@ def load_fleet(paths: Iterable[Path]) -> Fleet:
 
 def read(path: Path) -> tuple[Suite | None, list[Problem]]:
     """The suite of a file, where it has one, and all that is wrong with it or looks so, from top to bottom."""
+    problems: list[Problem] = []
+
+    def told_at(*, is_warning: bool) -> Callable[[Place, str, str], None]:
+        def tell(place: Place, where: str, message: str) -> None:
+            problems.append(Problem(place.file or path.name, place.line, where, message, is_warning))
+
+        return tell
+
     try:
-        file = YamlFile.read(path)
+        file = whole(path, told_at(is_warning=False), told_at(is_warning=True))
     except YamlError as fault:
         return None, [Problem(path.name, fault.line, "", str(fault))]
-    problems: list[Problem] = []
     suite = _suite_of(file, path, problems)
-    return suite, sorted(problems, key=lambda problem: problem.line)
+    # What stands in the file itself comes first; then what it builds on, file by file.
+    return suite, sorted(problems, key=lambda problem: (problem.file != path.name, problem.file, problem.line))
 
 
 def _suite_of(file: YamlFile, path: Path, problems: list[Problem]) -> Suite | None:
     def report(loc: Loc, message: str, *, is_warning: bool = False) -> None:
-        problems.append(Problem(path.name, file.line(loc), _dotted(loc), message, is_warning))
+        place = file.place(loc)
+        problems.append(Problem(place.file or path.name, place.line, _dotted(loc), message, is_warning))
 
     for loc in file.repeated:
         report(loc, "this key stands here twice; the second would win silently, so remove one")
@@ -228,11 +238,14 @@ def _entries(value: Any) -> list[Any]:
     return checks if isinstance(checks, list) else []
 
 
-def _files(paths: Iterable[Path]) -> list[Path]:
+def suite_files(paths: Iterable[Path]) -> list[Path]:
+    """The suite files that files and folders stand for."""
     found: list[Path] = []
     for path in paths:
         inside = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
-        found += [file for file in inside if not file.name.endswith(".test.yaml")]
+        found += [
+            file for file in inside if not file.name.endswith(".test.yaml") and (file == path or file.name[0] != "_")
+        ]
     return found
 
 

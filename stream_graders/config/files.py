@@ -1,0 +1,162 @@
+"""A suite file with all that it builds on: what it extends and the sources' files that it includes."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..sources import agentlasso, ai_eval, datarobot, vally
+from ..sources.form import Source, SourceError
+from .lines import Loc, Place, YamlError, YamlFile
+
+FORMS: dict[str, Callable[[Any], Source]] = {
+    "agentlasso": agentlasso.checks,
+    "ai_eval": ai_eval.checks,
+    "datarobot": datarobot.checks,
+    "vally": vally.checks,
+}
+"""What reads each form of file that a suite may include."""
+
+Report = Callable[[Place, str, str], None]
+"""Takes a problem: its place, the dotted key, and one line that says what to do."""
+
+_QUESTIONS = ("grader", "all", "any", "not")
+
+
+def whole(path: Path, report: Report, warn: Report) -> YamlFile:
+    """A suite file as if all that it builds on stood in it; each value keeps its file and line.
+
+    What is extended or included comes first. A check of the file's own with a name that stands there changes that check;
+    its settings are taken over one by one, unless it asks another grader.
+
+    Args:
+        path: the suite file.
+        report: told of what cannot be built on.
+        warn: told of what an included file asks for and no check does.
+
+    Raises:
+        YamlError: the file itself cannot be read.
+    """
+    return _built(YamlFile.read(path), path, report, warn, (path.resolve(),))
+
+
+def _built(file: YamlFile, path: Path, report: Report, warn: Report, above: tuple[Path, ...]) -> YamlFile:
+    if not isinstance(file.value, dict):
+        return file
+    base = _included(file, path, report, warn)
+    extends = file.value.get("extends")
+    if extends is not None:
+        below = _extended(extends, file, path, report, warn, above)
+        base = base if below is None else below if base is None else _over(below, base)
+    own = {key: value for key, value in file.value.items() if key not in ("extends", "include")}
+    file = YamlFile(own, file.places, file.repeated)
+    return file if base is None else _over(base, file)
+
+
+def _extended(
+    extends: Any, file: YamlFile, path: Path, report: Report, warn: Report, above: tuple[Path, ...]
+) -> YamlFile | None:
+    place = file.place(("extends",))
+    if not isinstance(extends, str):
+        report(place, "extends", "should be the name of a suite file")
+        return None
+    target = path.parent / extends
+    if target.resolve() in above:
+        report(place, "extends", f"{extends} extends this file in turn; take one of the two out")
+        return None
+    try:
+        below = YamlFile.read(target)
+    except YamlError as fault:
+        report(place, "extends", f"{extends} {fault}")
+        return None
+    return _built(below, target, report, warn, (*above, target.resolve()))
+
+
+def _included(file: YamlFile, path: Path, report: Report, warn: Report) -> YamlFile | None:
+    entries = file.value.get("include")
+    if entries is None:
+        return None
+    if not isinstance(entries, list):
+        report(
+            file.place(("include",)), "include", "should be a list of entries like {format: vally, file: refund.yaml}"
+        )
+        return None
+    checks: list[dict[str, Any]] = []
+    places: dict[Loc, Place] = {}
+    policies: list[dict[str, Any]] = []
+    for n, entry in enumerate(entries):
+        place, where = file.place(("include", n)), f"include[{n}]"
+        known = isinstance(entry, dict) and isinstance(entry.get("file"), str) and entry.get("format") in FORMS
+        if not known or set(entry) != {"format", "file"}:
+            report(place, where, f"should be like {{format: NAME, file: NAME}}, with a format of {', '.join(FORMS)}")
+            continue
+        try:
+            inner = YamlFile.read(path.parent / entry["file"])
+        except YamlError as fault:
+            report(place, where, f"{entry['file']} {fault}")
+            continue
+        try:
+            source = FORMS[entry["format"]](inner.value)
+        except SourceError as fault:
+            report(inner.place(fault.loc), "", f"{fault}")
+            continue
+        for loc, told in source.ungraded:
+            warn(inner.place(loc), "", told)
+        prefix = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(entry["file"]).name.partition(".")[0]).strip("-") or "included"
+        policies += [source.scoring] if source.scoring else []
+        for check, loc in zip(source.checks, source.places, strict=True):
+            places.update(inner.moved(loc, ("checks", len(checks))))
+            places[("checks", len(checks))] = inner.place(loc)
+            checks.append({**check, "check": f"{prefix}.{check['check']}"})
+    value: dict[str, Any] = {"checks": checks} if checks else {}
+    if len(policies) == 1:  # Of several nobody can say which is meant: then the file has to.
+        value["scoring"] = policies[0]
+    return YamlFile(value, {(): file.place(()), ("checks",): file.place(("include",)), **places})
+
+
+def _over(base: YamlFile, own: YamlFile) -> YamlFile:
+    """A file over another: its keys win, mappings are taken over key by key, checks by their names."""
+    places: dict[Loc, Place] = {(): own.place(())}
+    value: dict[str, Any] = {}
+    if not isinstance(base.value, dict):
+        return own
+    for key in [*base.value, *(key for key in own.value if key not in base.value)]:
+        loc = (key,)
+        theirs, mine = base.value.get(key), own.value.get(key)
+        if key not in own.value:
+            value[key] = theirs
+            places.update(base.moved(loc, loc))
+        elif key == "checks" and isinstance(theirs, list) and isinstance(mine, list):
+            value[key] = _checks(base, own, places)
+        else:
+            value[key] = {**theirs, **mine} if isinstance(theirs, dict) and isinstance(mine, dict) else mine
+            places.update(
+                {**base.moved(loc, loc), **own.moved(loc, loc)} if value[key] is not mine else own.moved(loc, loc)
+            )
+    repeated = (*base.repeated, *own.repeated)
+    return YamlFile(value, {**{loc: base.place(loc) for loc in base.repeated}, **places}, repeated)
+
+
+def _checks(base: YamlFile, own: YamlFile, places: dict[Loc, Place]) -> list[Any]:
+    places[("checks",)] = own.place(("checks",))
+    checks: list[Any] = []
+    names: dict[str, int] = {}
+    for n, check in enumerate(base.value["checks"]):
+        names.setdefault(str(check.get("check")) if isinstance(check, dict) else "", n)
+        checks.append(check)
+        places.update(base.moved(("checks", n), ("checks", n)))
+    for n, check in enumerate(own.value["checks"]):
+        at = names.get(str(check.get("check")), len(checks)) if isinstance(check, dict) else len(checks)
+        if at == len(checks):
+            checks.append(check)
+        else:
+            checks[at] = _changed(checks[at], check)
+        places.update(own.moved(("checks", n), ("checks", at)))
+    return checks
+
+
+def _changed(check: dict[str, Any], by: dict[str, Any]) -> dict[str, Any]:
+    asks_anew = any(key in by for key in _QUESTIONS)
+    kept = {key: value for key, value in check.items() if not (asks_anew and key in (*_QUESTIONS, "settings"))}
+    settings = {**(kept.get("settings") or {}), **(by.get("settings") or {})}
+    return {**kept, **by, **({"settings": settings} if settings else {})}
