@@ -29,14 +29,34 @@ def grade(
     suite: Suites,
     json: AsJson = False,
     fail_on: Annotated[
-        str, typer.Option(help="Run outcomes that miss the gate, with commas: fail, error, not_graded, skipped.")
-    ] = "fail,error",
+        str | None,
+        typer.Option(
+            help="Run outcomes that miss the gate, with commas: fail, error, not_graded, skipped."
+            " [default: fail,error; error where a rate, repetitions or a baseline decide]"
+        ),
+    ] = None,
+    min_pass_rate: Annotated[
+        float | None, typer.Option(min=0, max=1, help="The share of runs that has to pass, 0 to 1.")
+    ] = None,
+    group_by: Annotated[
+        str | None, typer.Option(help="The field that runs of one case share, like labels.case.")
+    ] = None,
+    need: Annotated[str | None, typer.Option(help="How many runs of each case have to pass, like 8/10.")] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(help="What grade --json wrote before: only what is new since then misses the gate.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write a JUnit XML report here.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write a Markdown report here.")] = None,
+    github: Annotated[
+        bool, typer.Option("--github", help="Annotate the build, and add the report to its step summary.")
+    ] = False,
 ) -> None:
     """Grade finished runs in files: the verdicts that a worker gives on the same events."""
-    from .grade import grade_files
+    from .grade import Asked, grade_files
 
     with told():
-        grade_files(files, suite, as_json=json, fail_on=fail_on)
+        asked = Asked(json, fail_on, min_pass_rate, group_by, need, baseline, junit, markdown, github)
+        grade_files(files, suite, asked)
 
 
 @app.command()

@@ -120,7 +120,7 @@ def test_the_report_has_a_line_a_check_and_its_first_failure(tmp_path: Path, sui
         "                     first: poor: refund was never called. The agent called no tools.",
         "3 run verdicts:  66.7% of 3  (1 fail)",
     ]
-    assert done.err == ""
+    assert done.err == "gate missed: 1 run ended as fail\n"
 
 
 def test_json_is_every_final_verdict_and_then_the_runs(tmp_path: Path, suite: Path) -> None:
@@ -281,5 +281,5 @@ def test_without_a_suite_it_says_what_is_missing(tmp_path: Path) -> None:
 
 def test_every_recorded_run_is_graded(real_data: Path, tmp_path: Path, suite: Path) -> None:
     done = command("grade", *sorted(real_data.glob("tau*_bench/*.jsonl.gz")), "-s", suite)
-    assert done.err == ""
+    assert done.err == "gate missed: 10 runs ended as fail\n"
     assert "656 run verdicts" in done.out

@@ -21,7 +21,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 from aiokafka.structs import ConsumerRecord
 
-from stream_graders.cli.grade import Graded, records
+from stream_graders.cli.runs import Graded, records
 from stream_graders.config import load_fleet
 from stream_graders.events import Event, from_json, to_json
 from stream_graders.gradebook import Publish

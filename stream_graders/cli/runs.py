@@ -1,0 +1,134 @@
+"""Runs in files, graded as a worker grades them."""
+
+import gzip
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..adapters import chat_transcript
+from ..events import Event, Tick, from_json
+from ..session import At, Bury, Effect, Ledger, Session
+from ..suites import Fleet
+from ..wire import Refused, decode
+from .errors import UserError
+
+
+@dataclass
+class Graded:
+    """What came of grading files."""
+
+    fleet: Fleet
+    ledger: Ledger = field(default_factory=Ledger)
+    refused: Counter[str] = field(default_factory=Counter)
+    first_refusal: str = ""
+    sessions: dict[str, Session] = field(default_factory=dict)
+
+    def feed(self, event: Event) -> list[Effect]:
+        """Grade one event. Files have no log time: no deadline passes in them."""
+        session = self.sessions.get(event.run_id)
+        if session is None:
+            session = self.sessions[event.run_id] = Session(self.fleet, event.run_id, self.ledger)
+        effects = session.feed(event, At(0, session.offset + 1, 0))
+        for effect in effects:
+            if isinstance(effect, Bury):
+                self.refuse(effect.reason, f"run {event.run_id}: {effect.reason.meaning}")
+        return effects
+
+    def finish(self) -> Iterator[Effect]:
+        """The input has ended: complete every run that is open."""
+        for session in self.sessions.values():
+            yield from session.finish()
+        self.sessions.clear()
+
+    def refuse(self, reason: str, told: str) -> None:
+        """Count a record that could not be graded."""
+        self.refused[reason] += 1
+        self.first_refusal = self.first_refusal or told
+
+
+def records(graded: Graded, files: Iterable[Path]) -> Iterator[Effect]:
+    """Grade files and give the effects as they come.
+
+    Raises:
+        UserError: a file cannot be read, or holds neither events nor transcripts.
+    """
+    for file in files:
+        with _opened(file) as lines:
+            yield from _graded_lines(graded, file, lines)
+    yield from graded.finish()
+
+
+def _opened(file: Path) -> BinaryIO:
+    try:
+        # The caller closes it, by its `with`.
+        opened: Any = gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb")  # noqa: SIM115
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror}") from error
+    return opened  # type: ignore[no-any-return]  # GzipFile is a BinaryIO in all but its declaration
+
+
+def _source(file: Path) -> str:
+    """A file's name without its endings; a dot inside it is part of the name, and the name part of run ids."""
+    while file.suffix in (".gz", ".jsonl", ".ndjson", ".json"):
+        file = file.with_suffix("")
+    return file.name
+
+
+def _graded_lines(graded: Graded, file: Path, lines: BinaryIO) -> Iterator[Effect]:
+    source, transcripts = _source(file), None
+    try:
+        for number, line in enumerate(map(bytes.strip, lines)):
+            if not line:
+                continue
+            if transcripts is None:
+                transcripts = _holds_transcripts(file, line)
+            if transcripts:
+                yield from _graded_transcript(graded, source, number, line)
+            else:
+                yield from _graded_event(graded, f"{file.name}:{number + 1}", line)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(f"{file}: is no whole gzip file: {error}") from error
+
+
+def _holds_transcripts(file: Path, line: bytes) -> bool:
+    try:
+        first = from_json(line)
+    except (ValueError, RecursionError):
+        return False
+    if chat_transcript.is_transcript(first):
+        return True
+    if isinstance(first, dict) and "type" in first:
+        return False
+    raise UserError(f"{file}: line 1 is neither an event (it has no type) nor a chat transcript (it has no messages)")
+
+
+def _graded_event(graded: Graded, place: str, line: bytes) -> Iterator[Effect]:
+    event = decode(line, None)
+    if isinstance(event, Refused):
+        graded.refuse(event.reason, f"{place}: {event.detail}")
+        event = event.taken or Tick(schema="stream_graders.event/1")
+    if isinstance(event, Event):
+        yield from graded.feed(event)
+
+
+def _graded_transcript(graded: Graded, source: str, number: int, line: bytes) -> Iterator[Effect]:
+    try:
+        events = chat_transcript.events(_object(line), source, number)
+    except (ValueError, RecursionError) as error:
+        graded.refuse("invalid", f"{source}, line {number + 1}: {error}")
+        return
+    for event in events:
+        yield from graded.feed(event)
+    # The line is the whole run, so what it needed can be forgotten.
+    if events:
+        yield from graded.sessions.pop(events[0].run_id).finish()
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    value = from_json(line)
+    if not isinstance(value, dict):
+        raise ValueError("no JSON object")
+    return value
