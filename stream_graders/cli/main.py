@@ -71,6 +71,18 @@ def check(
         check_files(files, as_json=json)
 
 
+@app.command("test")
+def run_cases(
+    files: Annotated[list[Path], typer.Argument(help="Suites, their .test.yaml files, or folders of them.")],
+    json: AsJson = False,
+) -> None:
+    """Run the cases that suites bring along: told runs, and what is to be said of them."""
+    from .cases import run_cases_of
+
+    with told():
+        run_cases_of(files, as_json=json)
+
+
 Bootstrap = Annotated[
     str, typer.Option("--bootstrap", envvar="SG_BOOTSTRAP_SERVERS", help="Kafka's addresses, host:port with commas.")
 ]

@@ -24,7 +24,8 @@ def _milliseconds(value: Any) -> Any:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def _as_tuple(value: Any) -> Any:
+def as_tuple(value: Any) -> Any:
+    """One text as a list of one."""
     if isinstance(value, list):
         return tuple(value)
     return (value,) if isinstance(value, str) else value
@@ -54,7 +55,7 @@ def _link(value: str) -> str:
 
 Link = Annotated[str, AfterValidator(_link)]
 Duration = Annotated[int, BeforeValidator(_milliseconds), AfterValidator(_positive)]
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 Word = Literal["pass", "fail", "skipped", "error", "not_graded"]
 Status = Literal["ok", "error", "cancelled", "timeout", "limit", "handoff", "unknown"]
 
@@ -96,10 +97,10 @@ class WhenModel(Model):
 
     called: str | None = None
     said: str | None = None
-    status: Annotated[tuple[Status, ...], BeforeValidator(_as_tuple)] = ()
+    status: Annotated[tuple[Status, ...], BeforeValidator(as_tuple)] = ()
     labels: dict[str, str] = {}
     check: Slug | None = None
-    outcome: Annotated[tuple[Word, ...], BeforeValidator(_as_tuple)] = ("pass",)
+    outcome: Annotated[tuple[Word, ...], BeforeValidator(as_tuple)] = ("pass",)
 
 
 class CompletionModel(Model):
@@ -148,8 +149,8 @@ class CheckModel(AboutModel):
 
     check: Slug
     grader: str | None = None
-    all_of: Annotated[tuple[Slug, ...], BeforeValidator(_as_tuple)] = Field((), alias="all")
-    any_of: Annotated[tuple[Slug, ...], BeforeValidator(_as_tuple)] = Field((), alias="any")
+    all_of: Annotated[tuple[Slug, ...], BeforeValidator(as_tuple)] = Field((), alias="all")
+    any_of: Annotated[tuple[Slug, ...], BeforeValidator(as_tuple)] = Field((), alias="any")
     not_of: Slug | None = Field(None, alias="not")
     severity: Severity
     notify: Notify = "none"
