@@ -135,6 +135,10 @@ class Gradebook:
             effects += self._say(entry, at, decided)
         return effects
 
+    def readings(self, at: Standpoint) -> list[tuple[str, Finding, bool]]:
+        """How each check stands: its name, what it would say if the run ended now, and whether that can change."""
+        return [(entry.check.name, self._concluded(entry, at), entry.settled) for entry in self.entries]
+
     def run_verdict(self, at: Standpoint, facts: dict[str, Any]) -> Publish:
         """The suite's verdict on the run; ``facts`` are the run's counts and times."""
         self.revision += 1

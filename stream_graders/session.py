@@ -43,7 +43,7 @@ from .grading import RunFacts
 from .identity import are_many, cut, learned, started
 from .suites import Completion, Fleet
 from .trajectory import HELD_BYTES, HELD_EVENTS, HELD_MS, Arrival, Course, Order, Producer, bounded, is_aside, is_loss
-from .verdicts import Identity, Reason, identity_from, identity_with
+from .verdicts import Identity, Outcome, Reason, identity_from, identity_with
 from .weighing import Standpoint
 
 STATE_VERSION = 1
@@ -94,6 +94,17 @@ class Ledger:
     def sum(self) -> int:
         """The events accounted for."""
         return self.graded + self.duplicates + self.buried + self.skipped + self.unselected + self.held
+
+
+class Reading(NamedTuple):
+    """How a check stands while its run is open: what it would say if the run ended now, and whether that can change."""
+
+    suite: str
+    check: str
+    outcome: Outcome
+    reason: Reason
+    evidence: str
+    is_decided: bool
 
 
 class StateError(ValueError):
@@ -245,6 +256,15 @@ class Session:
                 self._lose_tail(effects)
         self.ledger.held += self._held() - held
         return effects
+
+    def readings(self) -> list[Reading]:
+        """How the checks of an open run stand, for whoever looks in; nothing is published and nothing changes."""
+        at = self._standpoint()
+        return [
+            Reading(book.suite.name, name, found.outcome, found.reason, found.evidence, decided)
+            for book in self.books
+            for name, found, decided in book.readings(at)
+        ]
 
     def deadline(self) -> int | None:
         """The log time at which something of this run is due; None when nothing is."""

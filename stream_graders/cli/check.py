@@ -1,16 +1,24 @@
-"""``stream-graders check``: what is wrong with suite files."""
+"""``stream-graders check``: what is wrong with suite files, and what they say of runs that you have."""
 
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import typer
 
-from ..config import Problem, read, suite_files
+from ..config import Problem, load_fleet, read, suite_files
 from ..events import compact
+from ..gradebook import Publish
+from ..verdicts import Outcome, Verdict
 from .errors import Exit, leave
+from .report import counted
+from .runs import Graded, records
+
+EXAMPLES = 3
+"""Runs that are shown of each outcome of a check."""
 
 
-def check_files(files: list[Path], *, as_json: bool) -> None:
-    """Print every problem; exit code 2 if one of them keeps a suite from being used."""
+def check_files(files: list[Path], against: list[Path], *, as_json: bool) -> None:
+    """Print every problem, and what the checks say of runs; exit code 2 if a suite cannot be used."""
     paths = suite_files(files)
     bad = not paths
     if bad:
@@ -27,6 +35,8 @@ def check_files(files: list[Path], *, as_json: bool) -> None:
             typer.echo(f"{path.name}: suite {suite.name} is good: {len(suite.checks)} checks, version {suite.version}")
     if bad:
         leave(Exit.BAD_INPUT)
+    if against:
+        _try(paths, against, as_json=as_json)
 
 
 def _print(problem: Problem, *, as_json: bool) -> None:
@@ -36,3 +46,38 @@ def _print(problem: Problem, *, as_json: bool) -> None:
         typer.echo(compact({"kind": kind, **fields}))
     else:
         typer.echo(str(problem), err=not problem.is_warning)
+
+
+def _try(suites: list[Path], files: list[Path], *, as_json: bool) -> None:
+    """Print how often each check says what of these runs, with a few runs of each."""
+    graded = Graded(load_fleet(suites))
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    shown: dict[tuple[str, str], dict[str, list[Verdict]]] = defaultdict(lambda: defaultdict(list))
+    for effect in records(graded, files):
+        if isinstance(effect, Publish) and isinstance(effect.record, Verdict) and effect.record.revision == 1:
+            verdict = effect.record
+            key = (verdict.suite, verdict.check)
+            counts[key][verdict.outcome] += 1
+            if len(shown[key][verdict.outcome]) < EXAMPLES:
+                shown[key][verdict.outcome].append(verdict)
+    unselected = graded.ledger.unselected
+    for (suite, check), outcomes in counts.items():
+        examples = shown[suite, check]
+        if as_json:
+            told = {
+                of: [{"run_id": v.run_id, "reason": v.reason, "evidence": v.evidence} for v in vs]
+                for of, vs in examples.items()
+            }
+            typer.echo(compact({"kind": "check", "suite": suite, "check": check, "counts": outcomes, "examples": told}))
+            continue
+        typer.echo(f"{suite}: {check}: {counted(outcomes).strip()}")
+        for outcome in (*Outcome,):
+            for verdict in examples.get(outcome, ()):
+                typer.echo(f"    {outcome}: {verdict.run_id}: {verdict.evidence}")
+    if not counts:
+        typer.echo("no run was graded: the files hold none that a suite selects", err=True)
+        leave(Exit.NOTHING_GRADED)
+    if unselected:
+        typer.echo(f"{unselected} events are of runs that no suite selects", err=True)
+    if graded.refused:
+        typer.echo(f"{graded.refused.total()} records cannot be read, the first: {graded.first_refusal}", err=True)

@@ -62,13 +62,46 @@ def grade(
 @app.command()
 def check(
     files: Annotated[list[Path], typer.Argument(help="Suite files, or folders of them.")],
+    against: Annotated[
+        list[Path] | None, typer.Option(help="Runs to try the checks on, as grade reads them; may be repeated.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
-    """Check suite files: every problem, with its file, line and likely fix."""
+    """Check suite files: every problem, with its file, line and likely fix; and what they say of runs that you have."""
     from .check import check_files
 
     with told():
-        check_files(files, as_json=json)
+        check_files(files, against or [], as_json=json)
+
+
+@app.command()
+def explain(
+    run: Annotated[str, typer.Argument(help="The run id.")],
+    files: Annotated[list[Path], typer.Argument(help="Files that hold its events, as grade reads them.")],
+    suite: Suites,
+    json: AsJson = False,
+) -> None:
+    """Show what each event of a run did to each check, and why a run has no verdict."""
+    from .explain import explain_run
+
+    with told():
+        explain_run(run, files, suite, as_json=json)
+
+
+@app.command()
+def capture(
+    run: Annotated[str, typer.Argument(help="The run id.")],
+    files: Annotated[list[Path], typer.Argument(help="Files that hold its events, as grade reads them.")],
+    suite: Annotated[Path, typer.Option("--suite", "-s", help="The suite whose verdicts the case is to expect.")],
+    as_test: Annotated[
+        Path | None, typer.Option(help="Add the case to this .test.yaml file. [default: print it]")
+    ] = None,
+) -> None:
+    """Turn a run into a case of a suite's own tests: its story, and what is said of it now."""
+    from .capture import capture_run
+
+    with told():
+        capture_run(run, files, suite, as_test)
 
 
 @app.command("test")

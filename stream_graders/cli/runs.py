@@ -3,7 +3,7 @@
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -55,10 +55,26 @@ def records(graded: Graded, files: Iterable[Path]) -> Iterator[Effect]:
     Raises:
         UserError: a file cannot be read, or holds neither events nor transcripts.
     """
+    for event, is_last in events_of(graded.refuse, files):
+        yield from graded.feed(event)
+        if is_last:  # What the run needed can be forgotten.
+            yield from graded.sessions.pop(event.run_id).finish()
+    yield from graded.finish()
+
+
+def events_of(refuse: Callable[[str, str], None], files: Iterable[Path]) -> Iterator[tuple[Event, bool]]:
+    """The events of files, each with whether it is the last of a run that stands whole in one line.
+
+    Args:
+        refuse: told of each record that is no event: its reason, and its place with the fault.
+        files: JSON Lines of events or of chat transcripts; ``.gz`` is read too.
+
+    Raises:
+        UserError: a file cannot be read, or holds neither events nor transcripts.
+    """
     for file in files:
         with _opened(file) as lines:
-            yield from _graded_lines(graded, file, lines)
-    yield from graded.finish()
+            yield from _events_in(refuse, file, lines)
 
 
 def _opened(file: Path) -> BinaryIO:
@@ -77,7 +93,7 @@ def _source(file: Path) -> str:
     return file.name
 
 
-def _graded_lines(graded: Graded, file: Path, lines: BinaryIO) -> Iterator[Effect]:
+def _events_in(refuse: Callable[[str, str], None], file: Path, lines: BinaryIO) -> Iterator[tuple[Event, bool]]:
     source, transcripts = _source(file), None
     try:
         for number, line in enumerate(map(bytes.strip, lines)):
@@ -86,9 +102,10 @@ def _graded_lines(graded: Graded, file: Path, lines: BinaryIO) -> Iterator[Effec
             if transcripts is None:
                 transcripts = _holds_transcripts(file, line)
             if transcripts:
-                yield from _graded_transcript(graded, source, number, line)
-            else:
-                yield from _graded_event(graded, f"{file.name}:{number + 1}", line)
+                events = _of_transcript(refuse, source, number, line)
+                yield from ((event, event is events[-1]) for event in events)
+            elif (event := _of_record(refuse, f"{file.name}:{number + 1}", line)) is not None:
+                yield event, False
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UserError(f"{file}: is no whole gzip file: {error}") from error
 
@@ -105,26 +122,20 @@ def _holds_transcripts(file: Path, line: bytes) -> bool:
     raise UserError(f"{file}: line 1 is neither an event (it has no type) nor a chat transcript (it has no messages)")
 
 
-def _graded_event(graded: Graded, place: str, line: bytes) -> Iterator[Effect]:
+def _of_record(refuse: Callable[[str, str], None], place: str, line: bytes) -> Event | None:
     event = decode(line, None)
     if isinstance(event, Refused):
-        graded.refuse(event.reason, f"{place}: {event.detail}")
+        refuse(event.reason, f"{place}: {event.detail}")
         event = event.taken or Tick(schema="stream_graders.event/1")
-    if isinstance(event, Event):
-        yield from graded.feed(event)
+    return event if isinstance(event, Event) else None
 
 
-def _graded_transcript(graded: Graded, source: str, number: int, line: bytes) -> Iterator[Effect]:
+def _of_transcript(refuse: Callable[[str, str], None], source: str, number: int, line: bytes) -> list[Event]:
     try:
-        events = chat_transcript.events(_object(line), source, number)
+        return chat_transcript.events(_object(line), source, number)
     except (ValueError, RecursionError) as error:
-        graded.refuse("invalid", f"{source}, line {number + 1}: {error}")
-        return
-    for event in events:
-        yield from graded.feed(event)
-    # The line is the whole run, so what it needed can be forgotten.
-    if events:
-        yield from graded.sessions.pop(events[0].run_id).finish()
+        refuse("invalid", f"{source}, line {number + 1}: {error}")
+        return []
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -1,0 +1,117 @@
+"""``stream-graders explain``: what moved each check of a run, event by event, and why a run has no verdict."""
+
+from collections import Counter
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..config import load_fleet
+from ..events import Event, Message, RunEnd, ToolCall, ToolResult, compact, text_of
+from ..gradebook import Publish
+from ..grading import result_text
+from ..session import Bury, Effect, Reading, Session
+from ..verdicts import RunVerdict, Verdict
+from .errors import Exit, leave
+from .runs import Graded, events_of
+
+SHOWN = 60
+"""Characters of an event's text that a line shows."""
+
+
+def explain_run(run_id: str, files: list[Path], suites: list[Path], *, as_json: bool) -> None:
+    """Print what each event of the run did to each check; exit code 4 if the run has no verdict."""
+    graded = Graded(load_fleet(suites))
+    others: Counter[str] = Counter()
+    session: Session | None = None
+    read: dict[str, Reading] = {}
+    said: list[Publish] = []
+    for event, _ in events_of(graded.refuse, files):
+        if event.run_id != run_id:
+            others[event.run_id] += 1
+            continue
+        effects = graded.feed(event)
+        session = graded.sessions[run_id]
+        moved = _moved(read, session)
+        said += [effect for effect in effects if isinstance(effect, Publish)]
+        _print_event(event, session, moved, effects, as_json=as_json)
+    if session is None:
+        near = get_close_matches(run_id, others, n=3, cutoff=0.5)
+        hint = f"; the nearest of {len(others)} runs: {', '.join(near)}" if near else f"; {len(others)} runs are there"
+        typer.echo(f"no event of run {run_id} is in these files{hint}", err=True)
+        if graded.refused:
+            typer.echo(f"{graded.refused.total()} records cannot be read, the first: {graded.first_refusal}", err=True)
+        leave(Exit.NOTHING_GRADED)
+    said += [effect for effect in session.finish() if isinstance(effect, Publish)]
+    runs = [effect.record for effect in said if isinstance(effect.record, RunVerdict)]
+    for line in _ending(session, said, runs):
+        typer.echo(compact(line) if as_json else line["line"])
+    if not runs:
+        leave(Exit.NOTHING_GRADED)
+
+
+def _moved(read: dict[str, Reading], session: Session) -> list[Reading]:
+    """The checks that an event moved; ``read`` keeps how they stood."""
+    moved = [one for one in session.readings() if read.get(f"{one.suite}/{one.check}") != one]
+    read.update({f"{one.suite}/{one.check}": one for one in moved})
+    return moved
+
+
+def _print_event(event: Event, session: Session, moved: list[Reading], effects: list[Effect], *, as_json: bool) -> None:
+    buried = [effect.reason for effect in effects if isinstance(effect, Bury)]
+    told = _told(event)
+    if as_json:
+        typer.echo(
+            compact({
+                "event": event.id, "seq": event.seq, "type": event.__struct_config__.tag, "buried": buried,
+                "moved": [one._asdict() for one in moved],
+            })
+        )  # fmt: skip
+        return
+    place = f"{event.seq if event.seq is not None else '-':>4}  {told}"
+    typer.echo(place + (f"  -> not graded: {buried[0].meaning}" if buried else ""))
+    if session.order.held:
+        typer.echo("        waits: an event before it has not come yet")
+    for one in moved:
+        state = f"{one.outcome}" if one.is_decided else f"open, {one.outcome} so far"
+        typer.echo(f"        {one.check}: {state} ({one.reason}) {one.evidence}".rstrip())
+
+
+def _told(event: Event) -> str:
+    """An event in one line."""
+    kind = str(event.__struct_config__.tag)
+    if isinstance(event, Message):
+        kind, text = f"message, {event.role}", text_of(event.content)
+    elif isinstance(event, ToolCall):
+        kind, text = f"{kind} {event.name}", compact(event.args) if isinstance(event.args, dict | list) else ""
+    elif isinstance(event, ToolResult):
+        failed = " (error)" if event.is_error else ""
+        kind, text = f"{kind} {event.name or ''}{failed}".rstrip(), result_text(event)
+    elif isinstance(event, RunEnd):
+        kind, text = f"{kind}, {event.status}", text_of(event.output)
+    else:
+        text = ""
+    text = " ".join(text.split())
+    return f"{kind}: {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}" if text else kind
+
+
+def _ending(session: Session, said: list[Publish], runs: list[RunVerdict]) -> Iterator[dict[str, Any]]:
+    if not runs:
+        why = {
+            "unselected": f"no suite grades it: {session.refusal}",
+            "new": "no event opened it: a run begins with run.start, a message, a call or a result",
+            "gone": "no event opened it: a run begins with run.start, a message, a call or a result",
+        }.get(session.phase, "it is not complete")
+        yield {"line": f"no verdict: {why}", "phase": session.phase}
+    for effect in said:
+        record = effect.record
+        if isinstance(record, Verdict):
+            by = "" if record.decided_by is None else f", decided by seq {record.decided_by.seq}"
+            told = f"{record.check}: {record.state} {record.outcome} ({record.reason}){by}: {record.evidence}"
+            yield {"line": told, "verdict": record}
+        elif isinstance(record, RunVerdict):
+            flags = f"; flags: {', '.join(record.flags)}" if record.flags else ""
+            told = f"suite {record.suite}: {record.outcome} ({record.reason}), complete by {record.completion}{flags}"
+            yield {"line": told, "run_verdict": record}
