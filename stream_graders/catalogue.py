@@ -1,16 +1,26 @@
-"""Which graders there are: every module of every family, by name.
+"""Which graders there are: every module of every family of ours, and what other packages bring, by name.
+
+Another package brings a grader by an entry point of the group ``stream_graders.graders``: its name is the grader's, two
+words with a dot between, and what it points to is the class (R156, R157).
 
 A module that cannot be imported, or that holds no grader or two, stops the program at its start: a grader that is
 missing without a word would be a check that never fails.
 """
 
+import re
 from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from inspect import isclass
 from pkgutil import iter_modules
 
 from . import graders
 from .grading import Grader
+
+GROUP = "stream_graders.graders"
+"""The group of entry points that other packages bring their graders by."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 
 
 @cache
@@ -19,7 +29,7 @@ def catalogue() -> dict[str, type[Grader]]:
 
     Raises:
         ImportError: a module of a family cannot be imported.
-        LookupError: a module holds no grader, or more than one.
+        LookupError: a module holds no grader, or more than one; an entry point is none of a grader, or its name is taken.
     """
     found: dict[str, type[Grader]] = {}
     for family in iter_modules(graders.__path__):
@@ -28,12 +38,35 @@ def catalogue() -> dict[str, type[Grader]]:
             if not module.name.startswith("_"):
                 grader = _grader_of(f"{package.__name__}.{module.name}")
                 found[grader.name] = grader
+    ours = {name.partition(".")[0] for name in found}
+    for entry in entry_points(group=GROUP):
+        if entry.name.partition(".")[0] in ours or entry.name in found:
+            raise LookupError(f"{_from(entry)}: the name is taken; families of ours are {', '.join(sorted(ours))}")
+        found[entry.name] = _brought(entry)
     return dict(sorted(found.items()))
 
 
 def grader_named(name: str) -> type[Grader] | None:
     """The grader of this name; dashes stand for underscores, as in the sources' own pages."""
     return catalogue().get(name.replace("-", "_"))
+
+
+def _brought(entry: EntryPoint) -> type[Grader]:
+    """The grader that an entry point brings, under that name."""
+    if not _NAME.fullmatch(entry.name):
+        raise LookupError(
+            f"{_from(entry)}: write the name as family.question, in small letters, digits and underscores"
+        )
+    kind = entry.load()
+    if not (isclass(kind) and issubclass(kind, Grader)):
+        raise LookupError(f"{_from(entry)}: {entry.value} is no subclass of stream_graders.grading.Grader")
+    kind.name = entry.name
+    return kind
+
+
+def _from(entry: EntryPoint) -> str:
+    package = "a package" if entry.dist is None else entry.dist.name
+    return f"entry point {entry.name} of {package}"
 
 
 def _grader_of(module: str) -> type[Grader]:
