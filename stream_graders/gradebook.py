@@ -165,6 +165,7 @@ class Gradebook:
             counts=counts,
             degraded=stand.degraded,
             partially_graded=stand.partially_graded,
+            ungraded_items=self.suite.ungraded_items,
             flags=self._flags(at),
             **facts,
             **at.fields,

@@ -231,6 +231,8 @@ class Suite:
     missing_input: Literal["not_graded", "source"] = "not_graded"
     evidence: Literal["excerpts", "full", "none"] = "excerpts"
     publish: Literal["all", "fails"] = "all"
+    ungraded_items: tuple[str, ...] = ()
+    """What a person has to look at, since no check does: listed in each run verdict (R59)."""
 
     @cached_property
     def version(self) -> str:

@@ -205,6 +205,8 @@ class RunVerdict(Struct, frozen=True, kw_only=True, gc=False):
     counts: dict[str, int]
     degraded: bool
     partially_graded: bool
+    ungraded_items: tuple[str, ...]
+    """What the suite lists for a person to look at, since no check does."""
     completion: str
     status: str | None
     flags: tuple[str, ...]

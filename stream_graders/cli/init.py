@@ -220,10 +220,9 @@ def _suite(survey: Survey) -> Iterator[str]:
     yield from _check(
         "tool-errors", "trajectory.tool_errors", "info", "A few tool errors are normal; a rate tells.", max_rate=0.3
     )
-    yield from _check(
-        "same-call-again", "trajectory.repeated_call", "info", "The same call with the same result, three times.",
-        **({"writes": writes} if writes else {}),
-    )  # fmt: skip
+    same: dict[str, Any] = {"writes": writes} if writes else {}
+    told = "The same call with the same result, three times."
+    yield from _check("same-call-again", "trajectory.repeated_call", "info", told, **same)
     yield from _check(
         "same-error-again", "trajectory.retried_same_error", "info", "A failed call made again, unchanged."
     )

@@ -75,6 +75,23 @@ def check(
 
 
 @app.command()
+def init(
+    files: Annotated[
+        list[Path], typer.Option("--from", help="Runs to start from, as grade reads them; may be repeated.")
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the suite here. [default: print it]")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Survey runs (agents, tools, shapes, likely writes, what is missing) and write a first suite for them."""
+    from .init import init_suite
+
+    with told():
+        init_suite(files, output, as_json=json)
+
+
+@app.command()
 def explain(
     run: Annotated[str, typer.Argument(help="The run id.")],
     files: Annotated[list[Path], typer.Argument(help="Files that hold its events, as grade reads them.")],

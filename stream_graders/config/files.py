@@ -84,6 +84,7 @@ def _included(file: YamlFile, path: Path, report: Report, warn: Report) -> YamlF
     checks: list[dict[str, Any]] = []
     places: dict[Loc, Place] = {}
     policies: list[dict[str, Any]] = []
+    ungraded: list[str] = []
     for n, entry in enumerate(entries):
         place, where = file.place(("include", n)), f"include[{n}]"
         known = isinstance(entry, dict) and isinstance(entry.get("file"), str) and entry.get("format") in FORMS
@@ -101,14 +102,15 @@ def _included(file: YamlFile, path: Path, report: Report, warn: Report) -> YamlF
             report(inner.place(fault.loc), "", f"{fault}")
             continue
         for loc, told in source.ungraded:
-            warn(inner.place(loc), "", told)
+            warn(inner.place(loc), "", f"is not graded: {told}")
+            ungraded.append(told)
         prefix = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(entry["file"]).name.partition(".")[0]).strip("-") or "included"
         policies += [source.scoring] if source.scoring else []
         for check, loc in zip(source.checks, source.places, strict=True):
             places.update(inner.moved(loc, ("checks", len(checks))))
             places[("checks", len(checks))] = inner.place(loc)
             checks.append({**check, "check": f"{prefix}.{check['check']}"})
-    value: dict[str, Any] = {"checks": checks} if checks else {}
+    value: dict[str, Any] = {"checks": checks, **({"ungraded_items": ungraded} if ungraded else {})}
     if len(policies) == 1:  # Of several nobody can say which is meant: then the file has to.
         value["scoring"] = policies[0]
     return YamlFile(value, {(): file.place(()), ("checks",): file.place(("include",)), **places})

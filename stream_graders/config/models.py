@@ -3,7 +3,17 @@
 import re
 from typing import Annotated, Any, Literal, Self, cast, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from ..folding import Combination
 from ..grading import Grader
@@ -203,7 +213,15 @@ class SuiteModel(AboutModel):
     missing_input: Literal["not_graded", "source"] = "not_graded"
     evidence: Literal["excerpts", "full", "none"] = "excerpts"
     publish: Literal["all", "fails"] = "all"
-    checks: Annotated[list[CheckModel], Field(min_length=1)]
+    ungraded_items: list[str] = []
+    checks: list[CheckModel]
+
+    @field_validator("checks")
+    @classmethod
+    def _asks_something(cls, checks: list[CheckModel], known: ValidationInfo) -> list[CheckModel]:
+        if not checks and not known.data.get("ungraded_items"):
+            raise ValueError("should have an entry at least")
+        return checks
 
     @staticmethod
     def parts() -> dict[tuple[str, ...], type[BaseModel]]:
@@ -229,4 +247,5 @@ class SuiteModel(AboutModel):
             self.missing_input,
             self.evidence,
             self.publish,
+            tuple(self.ungraded_items),
         )

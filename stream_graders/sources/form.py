@@ -25,7 +25,7 @@ class Source:
     scoring: dict[str, Any] = field(default_factory=dict)
     """The policy that makes a run's outcome the source's own, as a suite file writes it."""
     ungraded: list[tuple[Loc, str]] = field(default_factory=list)
-    """What the file asks for and no check does, with the reason: place and one line."""
+    """What the file asks for and no check of ours can ask: place and words."""
 
     def add(self, loc: Loc, check: str, grader: str, severity: str, settings: dict[str, Any], **more: Any) -> None:
         """Add a check. A missing input means what the source says it does."""

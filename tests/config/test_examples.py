@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from stream_graders.config import load_fleet, read
+from stream_graders.config import load_fleet, read, suite_files
 
-SUITES = sorted((Path(__file__).resolve().parent.parent.parent / "suites").glob("*.yaml"))
+SUITES = suite_files([Path(__file__).resolve().parent.parent.parent / "suites"])
 
 
 @pytest.mark.parametrize("path", SUITES, ids=[path.name for path in SUITES])
@@ -16,6 +16,7 @@ def test_a_suite_is_clean(path: Path) -> None:
     assert suite is not None
     assert suite.name == path.stem
     assert suite.about.owner
+    assert path.with_name(f"{path.stem}.test.yaml").exists(), "every example shows what it says of runs"
 
 
 def test_they_can_be_loaded_together() -> None:
