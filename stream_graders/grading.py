@@ -148,6 +148,10 @@ class Grader:
     """The score from which a run passes; None where the grader says itself what passes."""
     assumes: ClassVar[str | None] = None
     """What makes a run fail that has nothing to do with the question: "a run in which …". Such a check wants `when`."""
+    metadata: ClassVar[dict[str, str]] = {}
+    """What its source says of such a grader, in the source's words: for manual pages and reports."""
+    references: ClassVar[dict[str, str]] = {}
+    """Settings that a case may bring along: their place in ``expected`` of the run's start, with dots."""
 
     settled: bool = field(default=False, init=False)
 
