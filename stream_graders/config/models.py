@@ -1,26 +1,15 @@
 """What a suite file may hold. Strict: a key that is not known is a problem, and text is not a number."""
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from ..grading import Grader
+from ..matching.durations import milliseconds
 from ..suites import Check, Completion, Select, Suite, When
 from ..verdicts import Notify, Severity
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)]
-
-_UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-
-
-def _milliseconds(value: Any) -> Any:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is no duration; write 30s, 15m, 24h or 7d")
-    match = re.fullmatch(r"(\d+)\s*(ms|s|m|h|d)", value)
-    if match is None:
-        raise ValueError(f"{value!r} is no duration; write 30s, 15m, 24h or 7d")
-    return int(match[1]) * _UNITS[match[2]]
 
 
 def _as_tuple(value: Any) -> Any:
@@ -35,7 +24,7 @@ def _positive(value: int) -> int:
     return value
 
 
-Duration = Annotated[int, BeforeValidator(_milliseconds), AfterValidator(_positive)]
+Duration = Annotated[int, BeforeValidator(milliseconds), AfterValidator(_positive)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 Word = Literal["pass", "fail", "skipped", "error", "not_graded"]
 Status = Literal["ok", "error", "cancelled", "timeout", "limit", "handoff", "unknown"]

@@ -4,16 +4,36 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stream_graders.events import UNSENT, Event, Message, ToolResult, compact, from_json
+from stream_graders.events import (
+    UNSENT,
+    Event,
+    Message,
+    RunEnd,
+    RunPause,
+    RunResume,
+    ToolCall,
+    ToolResult,
+    TurnEnd,
+    compact,
+    from_json,
+)
 from stream_graders.graders.vally.assistant_contains_tool_output import AssistantContainsToolOutput
+from stream_graders.graders.vally.completed import Completed
+from stream_graders.graders.vally.error_count import ErrorCount
+from stream_graders.graders.vally.exit_success import ExitSuccess
 from stream_graders.graders.vally.output_contains import OutputContains
 from stream_graders.graders.vally.output_matches import OutputMatches
 from stream_graders.graders.vally.output_not_contains import OutputNotContains
 from stream_graders.graders.vally.output_not_matches import OutputNotMatches
+from stream_graders.graders.vally.step_count import StepCount
+from stream_graders.graders.vally.token_budget import TokenBudget
+from stream_graders.graders.vally.tool_call_count import ToolCallCount
 from stream_graders.graders.vally.transcript_contains import TranscriptContains
 from stream_graders.graders.vally.transcript_matches import TranscriptMatches
 from stream_graders.graders.vally.transcript_not_contains import TranscriptNotContains
 from stream_graders.graders.vally.transcript_not_matches import TranscriptNotMatches
+from stream_graders.graders.vally.turn_count import TurnCount
+from stream_graders.graders.vally.wall_time import WallTime
 from stream_graders.grading import Grader
 from stream_graders.testing import run
 from tests.graders.told import Oracle, Told, assistant, is_cut, reply_of, searched, text
@@ -39,12 +59,39 @@ GRADERS: dict[str, Grader] = {
     "output not contains": OutputNotContains("lot q7"),
     "output matches": OutputMatches("58$|^one"),
     "output not matches": OutputNotMatches(r"(?i)q7\b"),
+    "completed": Completed(),
+    "exit success": ExitSuccess(),
+    "tool calls": ToolCallCount(2),
+    "steps": StepCount(3),
+    "turns": TurnCount(2),
+    "errors": ErrorCount(1),
+    "no errors": ErrorCount(0),
+    "tokens": TokenBudget(500),
+    "wall time": WallTime("7s"),
 }
 
 STORIES: dict[str, Iterable[Event]] = {
     "texts that are cut within a match": run().starts().says("lot Q7", flags=("truncated",)).says("lot Q").ends(),
     "texts that are cut behind a match": run().starts().says("lot Q7 for 58.", flags=("truncated",)).ends(),
     "an empty text that was cut": run().starts().says("", flags=("truncated",)).says("one moment").ends(),
+    "tokens by message": run()
+    .starts()
+    .says("a", usage={"input": 400, "output": 50})
+    .says("b", usage={"total": 50})
+    .ends(),
+    "too many tokens": run()
+    .starts()
+    .says("a", usage={"input": 400, "output": 50})
+    .says("b", usage={"total": 51})
+    .ends(),
+    "tokens of the whole run": run().starts().says("a").ends(usage={"prompt_tokens": 300, "completion_tokens": 5}),
+    "more tokens in the end than by message": run().starts().says("a", usage={"total": 9}).ends(usage={"total": 501}),
+    "a message without tokens": run().starts().says("a", usage={"total": 400}).says("b", usage={}).says("c").ends(),
+    "the last one goes over": run().starts().says("a").says("b", usage={"total": 501}).ends(status="limit"),
+    "steps that repeat": run().starts().says("a", step=0).calls("t", step=2).says("b", step=1).says("c", step=2).ends(),
+    "steps with a hole": run().starts().says("a", step=0).calls("t", step=9).says("b", step=1).says("c", step=3).ends(),
+    "an end in an error": run().starts().says("a").ends(status="error", error={"message": "no"}),
+    "an end that was cancelled": run().starts().says("a").ends(status="cancelled"),
     "an output that was cut": run().starts().says("ok").ends(output="lot q7 for 58", flags=("truncated",)),
 }
 """Runs that this family's graders are held over beside those of `tests.core.stories`."""
@@ -106,6 +153,87 @@ def output(grader: Any, events: Sequence[Event], tools: Any) -> Told:
     return reply.told("fail" if negated else "pass", words(grader, found=True, where="output"), firm=firm)
 
 
+def counted(used: list[int], most: int, unit: str) -> Told:
+    """A budget over what each event uses, in the order of events: it ends at the first that is too much."""
+    for n in range(len(used)):
+        if sum(used[: n + 1]) > most:
+            return Told("fail", f"{sum(used[: n + 1])} {unit} exceeds max of {most}", certain=True)
+    return Told("pass", f"{sum(used)} {unit} (within budget of {most})")
+
+
+def tool_calls_made(grader: ToolCallCount, events: Sequence[Event], tools: Any) -> Told:
+    return counted([1 for event in events if isinstance(event, ToolCall)], grader.max, "tool calls")
+
+
+def steps_taken(grader: StepCount, events: Sequence[Event], tools: Any) -> Told:
+    own = [event.step for event in events if isinstance(event, ToolCall) or event in assistant(events)]
+    told = counted([1] * len({step for step in own if step is not None}), grader.max, "steps")
+    return Told("not_graded", "content_missing", certain=True) if None in own and told.outcome == "pass" else told
+
+
+def turns_taken(grader: TurnCount, events: Sequence[Event], tools: Any) -> Told:
+    """The turns in which somebody speaks: numbered ones as they are, else one a user message but the first."""
+    numbers, at, users = set[int](), 0, 0
+    for event in events:
+        is_user = isinstance(event, Message) and event.role == "user"
+        at = max(at, event.turn) if event.turn is not None else at + (is_user and users > 0)
+        users += is_user
+        if isinstance(event, Message):
+            numbers.add(at if event.turn is None else event.turn)
+    return counted([1] * len(numbers), grader.max, "turns")
+
+
+def errors_made(grader: ErrorCount, events: Sequence[Event], tools: Any) -> Told:
+    results = [event for event in events if isinstance(event, ToolResult) and event.is_error]
+    ends = [event for event in events if isinstance(event, RunEnd) and (event.status == "error" or event.error)]
+    return counted([1] * (len(results) + len(ends)), grader.max, "errors")
+
+
+def tokens_taken(grader: TokenBudget, events: Sequence[Event], tools: Any) -> Told:
+    def tokens(usage: dict[str, int] | None) -> int | None:
+        if usage is None or not usage:
+            return None
+        return usage["total"] if "total" in usage else sum(usage.values())
+
+    of = [tokens(event.usage) for event in events if isinstance(event, Message)]
+    whole = [tokens(event.usage) for event in events if isinstance(event, RunEnd)]
+    used = [count for count in of if count is not None]
+    if whole and whole[-1] is not None:
+        used.append(max(0, whole[-1] - sum(used)))
+    told = counted(used, grader.max, "tokens")
+    silent = [message for message in assistant(events) if tokens(message.usage) is None]
+    if told.outcome == "pass" and not (whole and whole[-1] is not None) and (silent or not used):
+        return Told("not_graded", "content_missing", certain=True)
+    return told
+
+
+def time_taken(grader: WallTime, events: Sequence[Event], tools: Any) -> Told:
+    times = [e.ts for e in events if not isinstance(e, TurnEnd | RunPause | RunResume) and isinstance(e.ts, int)]
+    limit = int(grader.max[:-1])
+    for n in range(len(times)):
+        lasted = (max(times[: n + 1]) - min(times[: n + 1])) / 1_000_000_000
+        if lasted > limit:
+            return Told("fail", f"{lasted:g}s exceeds max of {grader.max}", certain=True)
+    lasted = (max(times) - min(times)) / 1_000_000_000 if times else 0
+    return Told("pass", f"{lasted:g}s (within budget of {grader.max})")
+
+
+def health(grader: Completed | ExitSuccess, events: Sequence[Event], tools: Any) -> Told:
+    ends = [event for event in events if isinstance(event, RunEnd)]
+    said = assistant(events)
+    if isinstance(grader, Completed):
+        bad = [event for event in ends if event.error or event.status not in ("ok", "handoff", "unknown")]
+        if bad:
+            told = f"1 error event(s) in trajectory: the run ended with status {bad[0].status}"
+            return Told("fail", told, certain=True)
+    if any(text(message.content) for message in said) or any(text(end.output) for end in ends):
+        strict = isinstance(grader, Completed)
+        told = "Agent session completed successfully" if strict else "Agent completed successfully"
+        return Told("pass", told, certain=bool(ends) or not strict)
+    cut = any(is_cut(message) for message in said) or any(is_cut(end) for end in ends)
+    return Told("fail", "Agent produced no output" + ("" if said else ": the run reported no reply"), cut=cut)
+
+
 def echo(grader: AssistantContainsToolOutput, events: Sequence[Event], tools: dict[str, str | None]) -> Told:
     quoted = ", ".join(compact(tool) for tool in grader.tools)
     if grader.pattern is not None:
@@ -151,6 +279,14 @@ def _captured(grader: AssistantContainsToolOutput, event: ToolResult) -> str | N
 
 
 ORACLES: dict[type, Oracle] = {
+    Completed: Oracle(health, {"messages"}),
+    ExitSuccess: Oracle(health, {"messages"}),
+    ToolCallCount: Oracle(tool_calls_made, {"tools"}),
+    StepCount: Oracle(steps_taken, {"messages", "tools"}),
+    TurnCount: Oracle(turns_taken, {"messages"}),
+    ErrorCount: Oracle(errors_made, {"results"}),
+    TokenBudget: Oracle(tokens_taken, set()),
+    WallTime: Oracle(time_taken, set()),
     AssistantContainsToolOutput: Oracle(echo, {"messages", "results"}),
     **{kind: Oracle(transcript, {"messages"}) for kind in (TranscriptContains, TranscriptNotContains)},
     **{kind: Oracle(transcript, {"messages"}) for kind in (TranscriptMatches, TranscriptNotMatches)},
