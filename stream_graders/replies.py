@@ -21,6 +21,8 @@ class ReplyGrader(Grader):
     """
 
     order_free = True
+    quotes: ClassVar[bool] = True
+    """False for a grader whose evidence must not show what the reply says."""
 
     replied: list[Any] | None = field(default=None, init=False)
     """The last assistant message with text: place, event id, seq, judgement, excerpt, partial, truncated."""
@@ -64,8 +66,8 @@ class ReplyGrader(Grader):
         place = [seen.position, 0 if seen.late else 1, event.seq or 0]
         if seen.text:
             judgement = self.read(seen)
-            shown = excerpt(seen.text, *self.shows(seen, judgement))
-            reply = [place, event.id, event.seq, judgement, shown, seen.partial, seen.truncated]
+            quoted = excerpt(seen.text, *self.shows(seen, judgement)) if self.quotes else None
+            reply = [place, event.id, event.seq, judgement, quoted, seen.partial, seen.truncated]
             if is_end:
                 self.output = _later(self.output, reply)
             else:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from string import ascii_letters, digits
 from typing import NoReturn
 
 from ..events import is_json
@@ -34,6 +35,18 @@ def fault(text: str) -> str | None:
     if body.count("[") + body.count("{") > LEVELS and _depth(body) > LEVELS:
         return f"it is nested deeper than {LEVELS} levels"
     return None if is_json(text) else _told(text)
+
+
+def unfenced(text: str) -> str:
+    """What stands in the code fence that a text begins with; a text that begins with none is left as it is.
+
+    >>> unfenced('```json\\n{"a": 1}\\n```'), unfenced('{"md": "```"}')
+    ('{"a": 1}', '{"md": "```"}')
+    """
+    body = text.strip()
+    if not body.startswith("```"):
+        return text
+    return body[3:].lstrip(ascii_letters + digits).removesuffix("```").strip()
 
 
 def _depth(text: str) -> int:
