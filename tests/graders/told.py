@@ -80,10 +80,10 @@ def reply_of(events: Sequence[Event]) -> Reply:
     return Reply(text(spoken[-1].content), True, not unheard, cut, is_cut(spoken[-1]))
 
 
-def tools_of_results(run: Sequence[Event]) -> dict[str, str | None]:
-    """The tool of each result, by event id: its own name, else that of the call it answers."""
+def calls_of_results(run: Sequence[Event]) -> dict[str, ToolCall | None]:
+    """The call that each result answers, by the result's event id, where that is known."""
     waiting: list[ToolCall] = []
-    tools: dict[str, str | None] = {}
+    calls: dict[str, ToolCall | None] = {}
     for event in run:
         if isinstance(event, ToolCall):
             waiting.append(event)
@@ -95,9 +95,20 @@ def tools_of_results(run: Sequence[Event]) -> dict[str, str | None]:
                 answers = same or (bare if event.name is not None or len(bare) == 1 else [])
             else:
                 answers = bare if event.name is not None and bare else fits if len(fits) == 1 else []
-            tools[event.id] = event.name if event.name is not None else answers[0].name if answers else None
+            calls[event.id] = answers[0] if answers else None
             if answers:
                 waiting.remove(answers[0])
+    return calls
+
+
+def tools_of_results(run: Sequence[Event]) -> dict[str, str | None]:
+    """The tool of each result, by event id: its own name, else that of the call it answers."""
+    calls = calls_of_results(run)
+    tools: dict[str, str | None] = {}
+    for event in run:
+        if isinstance(event, ToolResult):
+            call = calls[event.id]
+            tools[event.id] = event.name if event.name is not None or call is None else call.name
     return tools
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 from stream_graders.events import (
@@ -21,6 +22,7 @@ from stream_graders.graders.vally.assistant_contains_tool_output import Assistan
 from stream_graders.graders.vally.completed import Completed
 from stream_graders.graders.vally.error_count import ErrorCount
 from stream_graders.graders.vally.exit_success import ExitSuccess
+from stream_graders.graders.vally.max_repeat import MaxRepeat
 from stream_graders.graders.vally.output_contains import OutputContains
 from stream_graders.graders.vally.output_matches import OutputMatches
 from stream_graders.graders.vally.output_not_contains import OutputNotContains
@@ -28,6 +30,7 @@ from stream_graders.graders.vally.output_not_matches import OutputNotMatches
 from stream_graders.graders.vally.step_count import StepCount
 from stream_graders.graders.vally.token_budget import TokenBudget
 from stream_graders.graders.vally.tool_call_count import ToolCallCount
+from stream_graders.graders.vally.tool_calls import ToolCalls
 from stream_graders.graders.vally.transcript_contains import TranscriptContains
 from stream_graders.graders.vally.transcript_matches import TranscriptMatches
 from stream_graders.graders.vally.transcript_not_contains import TranscriptNotContains
@@ -36,7 +39,7 @@ from stream_graders.graders.vally.turn_count import TurnCount
 from stream_graders.graders.vally.wall_time import WallTime
 from stream_graders.grading import Grader
 from stream_graders.testing import run
-from tests.graders.told import Oracle, Told, assistant, is_cut, reply_of, searched, text
+from tests.graders.told import Oracle, Told, assistant, calls_of_results, is_cut, reply_of, searched, text
 
 GRADERS: dict[str, Grader] = {
     "echo by pattern": AssistantContainsToolOutput(["orders"], "ORD-[0-9]{6}"),
@@ -61,6 +64,15 @@ GRADERS: dict[str, Grader] = {
     "output not matches": OutputNotMatches(r"(?i)q7\b"),
     "completed": Completed(),
     "exit success": ExitSuccess(),
+    "required calls": ToolCalls([{"name": "refund$", "args": {"n": "[02468]$"}}, {"name": "^orders", "min_count": 2}]),
+    "disallowed calls": ToolCalls(disallowed=["login", {"name": "find", "pattern": '"n":[5-9]'}]),
+    "calls in sequence": ToolCalls(sequence=["auth|orders", {"name": "refund", "args": {"n": "."}}]),
+    "calls with results": ToolCalls([{"name": "find", "result": "ORD-[0-9]+$"}], [{"name": ".", "result": "not"}]),
+    "a final call": ToolCalls([{"name": "refund", "final": True}, {"name": "orders", "before_step": 3}]),
+    "calls by a bad pattern": ToolCalls(["(a"]),
+    "repeated results": MaxRepeat(1),
+    "repeated names": MaxRepeat(2, "name"),
+    "repeated calls": MaxRepeat(1, "name-args"),
     "tool calls": ToolCallCount(2),
     "steps": StepCount(3),
     "turns": TurnCount(2),
@@ -92,6 +104,24 @@ STORIES: dict[str, Iterable[Event]] = {
     "steps with a hole": run().starts().says("a", step=0).calls("t", step=9).says("b", step=1).says("c", step=3).ends(),
     "an end in an error": run().starts().says("a").ends(status="error", error={"message": "no"}),
     "an end that was cancelled": run().starts().says("a").ends(status="cancelled"),
+    "calls with arguments": (
+        run()
+        .starts()
+        .calls("orders.find", {"n": 4}, step=0)
+        .calls("orders.find", {"n": 4}, step=0)
+        .returns("ORD-1")
+        .calls("payments.refund", '{"n": 12}', step=1)
+        .returns("ORD-1")
+        .calls("payments.refund", {"m": 1}, step=3)
+        .ends()
+    ),
+    "arguments that were not sent": (
+        run().starts().calls("payments.refund", UNSENT).calls("orders.find", "not json").calls("payments.refund").ends()
+    ),
+    "arguments that were cut": run().starts().calls("payments.refund", {"n": 2}, flags=("truncated",)).ends(),
+    "a result that was cut": (
+        run().starts().calls("orders.find").returns("ORD-12", flags=("truncated",)).returns("ORD-1").ends()
+    ),
     "an output that was cut": run().starts().says("ok").ends(output="lot q7 for 58", flags=("truncated",)),
 }
 """Runs that this family's graders are held over beside those of `tests.core.stories`."""
@@ -151,6 +181,118 @@ def output(grader: Any, events: Sequence[Event], tools: Any) -> Told:
         return reply.told("pass" if negated else "fail", words(grader, found=False, where="output"))
     firm = isinstance(grader, Texts) or end < len(reply.text)
     return reply.told("fail" if negated else "pass", words(grader, found=True, where="output"), firm=firm)
+
+
+def asked(call: ToolCall, entry: Any) -> bool | None:
+    """Does a call meet an entry, its result aside; None if nobody knows."""
+    entry = {"name": entry} if isinstance(entry, str) else entry
+    if not re.search(entry["name"], call.name):
+        return False
+    args = call.args
+    if isinstance(args, str) and args.startswith("{"):
+        args = from_json(args)
+    known: list[bool | None] = []
+    if "before_step" in entry:
+        known.append(None if call.step is None else call.step < entry["before_step"])
+    if "args" in entry or "pattern" in entry:
+        if args is UNSENT or is_cut(call):
+            known.append(None)
+        elif "pattern" in entry:
+            known.append(bool(re.search(entry["pattern"], args if isinstance(args, str) else compact(args))))
+        elif isinstance(args, str):
+            known.append(None)
+        else:
+            known += [key in args and bool(re.search(p, compact(args[key]))) for key, p in entry["args"].items()]
+    return False if False in known else None if None in known else True
+
+
+def tool_calls(grader: ToolCalls, events: Sequence[Event], tools: Any) -> Told:
+    lists = [grader.required or [], grader.disallowed or [], grader.sequence or []]
+    if lists[0] == ["(a"]:
+        return Told("fail", 'invalid pattern "(a"', certain=True)
+    answered = calls_of_results(events)
+    calls = [event for event in events if isinstance(event, ToolCall)]
+    results = {id(call): e for e in events if isinstance(e, ToolResult) and (call := answered[e.id]) is not None}
+
+    def met(call: ToolCall, entry: Any) -> bool | None:
+        fits = asked(call, entry)
+        if not isinstance(entry, dict) or "result" not in entry or fits is False:
+            return fits
+        result = results.get(id(call))
+        if result is None:
+            return False
+        found = re.search(entry["result"], searched(result))
+        open_ended = is_cut(result) or (result.result is UNSENT and result.result_raw is None)
+        if open_ended:
+            return True if fits and found and found.end() < len(searched(result)) else None
+        return False if not found else fits
+
+    def stray(entry: Any) -> bool:
+        """A result that answers no known call came while a call waited for its own."""
+        if not isinstance(entry, dict) or "result" not in entry:
+            return False
+        for n, event in enumerate(events):
+            if isinstance(event, ToolResult) and answered[event.id] is None:
+                before = [c for c in events[:n] if isinstance(c, ToolCall) and asked(c, entry) is not False]
+                done = [answered[e.id] for e in events[:n] if isinstance(e, ToolResult)]
+                if any(all(call is not other for other in done) for call in before):
+                    return True
+        return False
+
+    if any(met(call, entry) for call in calls for entry in lists[1]):
+        return Told("fail", "disallowed ", certain=True)
+    unmet, unknown = False, False
+    passes_early = not lists[1]
+    for entry in lists[0]:
+        need = entry.get("min_count", 1) if isinstance(entry, dict) else 1
+        final = isinstance(entry, dict) and entry.get("final", False)
+        passes_early = passes_early and not final
+        sure = sum(met(call, entry) is True for call in calls)
+        may = 9 if stray(entry) else sum(met(call, entry) is None for call in calls)
+        last = met(calls[-1], entry) if calls else False
+        if sure < need or (final and not last):
+            unknown = unknown or (sure + may >= need and (not final or last is not False))
+            unmet = unmet or sure + may < need or (final and last is False)
+    unknown = (
+        unknown or any(met(call, entry) is None for call in calls for entry in lists[1]) or any(map(stray, lists[1]))
+    )
+    stands, astray = 0, False
+    for call in calls:
+        if stands < len(lists[2]):
+            astray = astray or asked(call, lists[2][stands]) is None
+            stands += asked(call, lists[2][stands]) is True
+    if stands < len(lists[2]):
+        unmet, unknown = unmet or not astray, unknown or astray
+    if unmet:
+        return Told("fail", "", needs=needed(lists))
+    if unknown:
+        return Told("not_graded", "content_missing", certain=True)
+    return Told("pass", "all ", certain=passes_early, needs=needed(lists))
+
+
+def needed(lists: list[Any]) -> set[str]:
+    return {"tools", "results"} if "'result'" in str(lists) else {"tools"}
+
+
+def repeats(grader: MaxRepeat, events: Sequence[Event], tools: dict[str, str | None]) -> Told:
+    done: list[Any] = []
+    for event in events:
+        if isinstance(event, ToolResult) and grader.match == "observation":
+            unknown = tools[event.id] is None or is_cut(event) or (event.result is UNSENT and not event.result_raw)
+            done.append(None if unknown else (tools[event.id], searched(event)))
+        elif isinstance(event, ToolCall) and grader.match != "observation":
+            args = from_json(event.args) if isinstance(event.args, str) and event.args[:1] == "{" else event.args
+            unknown = grader.match == "name-args" and (is_cut(event) or args is UNSENT)
+            done.append(None if unknown else (event.name, args if grader.match == "name-args" else ""))
+    rows = [len(list(row)) for key, row in groupby(done) if key is not None]
+    if any(row > grader.max for row in rows):
+        of = [key[0] for key, row in groupby(done) if key is not None and len(list(row)) > grader.max]
+        told = f"{of[0]} repeated {grader.max + 1} times in a row exceeds max of {grader.max}"
+        return Told("fail", told, certain=True)
+    if None in done:
+        return Told("not_graded", "content_missing", certain=True)
+    needs = {"tools", "results"} if grader.match == "observation" else {"tools"}
+    return Told("pass", f"at most {max(rows, default=0)} times in a row (within max of {grader.max})", needs=needs)
 
 
 def counted(used: list[int], most: int, unit: str) -> Told:
@@ -281,6 +423,8 @@ def _captured(grader: AssistantContainsToolOutput, event: ToolResult) -> str | N
 ORACLES: dict[type, Oracle] = {
     Completed: Oracle(health, {"messages"}),
     ExitSuccess: Oracle(health, {"messages"}),
+    MaxRepeat: Oracle(repeats, {"tools"}),
+    ToolCalls: Oracle(tool_calls, {"tools"}),
     ToolCallCount: Oracle(tool_calls_made, {"tools"}),
     StepCount: Oracle(steps_taken, {"messages", "tools"}),
     TurnCount: Oracle(turns_taken, {"messages"}),
