@@ -139,6 +139,7 @@ PERSONAL = {
     "an address of a machine": ("10.0.0.1", "found IP_ADDRESS(1)"),
     "cards": ("4111 1111 1111 1111, 5500-0000-0000-0004", "found CREDIT_CARD(2)"),
     "a card with a wrong digit": ("4111 1111 1111 1112", "no PII detected"),
+    "too few digits for a card": ("0-0-0-0-0-0-0", "no PII detected"),
     "several": ("jo@example.com 10.0.0.1 jo@example.org", "found EMAIL(2), IP_ADDRESS(1)"),
     "beside letters of other scripts": ("é555-123-4567é", "found PHONE(1)"),
 }

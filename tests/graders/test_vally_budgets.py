@@ -143,6 +143,13 @@ def test_of_a_run_with_a_gap_only_too_much_is_known(most: int, outcome: str, rea
         assert (verdict.outcome, verdict.reason) == (outcome, reason)
 
 
+def test_behind_a_gap_only_numbered_turns_are_counted() -> None:
+    story = run().starts().says("hello", turn=2).asks("a").says("b", turn=2).ends()
+    assert graded(TurnCount(1), story).outcome == "pass"
+    # Without the first message the user's would open turn 0, and two turns would be seen.
+    assert graded(TurnCount(1), [event for event in story if event.seq != 1]).reason == "incomplete"
+
+
 def test_what_is_not_reported_is_not_counted() -> None:
     silent = run().starts(reports=("end",)).ends()
     assert graded(ToolCallCount(5), silent).reason == "record_unknown"

@@ -117,6 +117,13 @@ def test_which_event_decides(asked: dict[str, Any], number: int | None) -> None:
     assert deciding(ToolCalls(**asked), STORY.events[:-1]) == number
 
 
+def test_a_late_result_of_an_earlier_call_makes_it_no_final_one() -> None:
+    story = run().starts().calls("sh", call_id="a").calls("ls", call_id="b")
+    story.returns("ok", call_id="a", name=None).ends()
+    verdict = graded(ToolCalls([{"name": "sh", "result": "ok", "final": True}]), story)
+    assert verdict.evidence == 'required "sh" with result "ok", final true was not the final call'
+
+
 def test_without_calls_only_absence_passes() -> None:
     silent = run().starts().says("hm").ends()
     assert graded(ToolCalls(disallowed=["rm"]), silent).outcome == "pass"

@@ -28,8 +28,12 @@ class Canary(Case):
         return [] if self._canaries else [("canary", "names no value, so every run is skipped")]
 
     def read(self, seen: Seen) -> list[Any]:
-        there = [n for n, canary in enumerate(self._lower) if canary in seen.lower]
-        return [named(there), named([n for n in range(len(self._lower)) if n not in set(there)])]
+        lower = seen.lower
+        there: list[int] = []
+        missing: list[int] = []
+        for n, canary in enumerate(self._lower):
+            (there if canary in lower else missing).append(n)
+        return [named(there), named(missing)]
 
     def shows(self, seen: Seen, judgement: Any) -> tuple[int, int]:
         start = min((seen.lower.find(self._lower[n]) for n in judgement[0][0]), default=0)

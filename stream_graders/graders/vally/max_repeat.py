@@ -91,4 +91,5 @@ class MaxRepeat(Grader):
 
 
 def _hash(tool: str, what: bytes) -> str:
-    return blake2b(what, digest_size=12, key=blake2b(tool.encode("utf-8", "surrogatepass")).digest()).hexdigest()
+    name = tool.encode("utf-8", "surrogatepass")
+    return blake2b(b"%d:%b%b" % (len(name), name, what), digest_size=12).hexdigest()
