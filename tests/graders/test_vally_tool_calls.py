@@ -195,6 +195,7 @@ def test_a_pattern_that_is_not_valid_fails_every_run_and_is_told_before() -> Non
 REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "nothing": ({}, "required", "give an entry at least"),
     "empty lists": ({"required": [], "sequence": []}, "required", "give an entry at least"),
+    "a number": ({"required": [5]}, "required", "entry 1 is 5, which should be a tool's name or a mapping"),
     "no name": ({"required": [{"path": "x"}]}, "required", "entry 1 needs a name"),
     "an empty name": ({"disallowed": ["a", ""]}, "disallowed", "entry 2 needs a name"),
     "another key": ({"required": [{"name": "a", "tool": "b"}]}, "required", "entry 1 has tool, which is none of name,"),

@@ -22,6 +22,9 @@ def faults(entry: Any, part: str) -> Iterator[str]:
     """What is wrong with an entry of ``required``, ``disallowed`` or ``sequence``."""
     if isinstance(entry, str):
         entry = {"name": entry}
+    if not isinstance(entry, dict):
+        yield f"is {entry!r}, which should be a tool's name or a mapping"
+        return
     if not entry.get("name"):
         yield "needs a name, a pattern for the tool"
     for key, value in entry.items():

@@ -12,7 +12,8 @@ from ._taxonomy import LOW_COST
 WAITING = 64
 """Calls whose results are waited for."""
 
-Entries = list[str | dict[str, Any]] | None
+Entries = list[Any] | None
+"""Names and mappings; what else stands there is told by `ToolCalls.problems`, one line an entry."""
 
 
 @dataclass
