@@ -42,7 +42,7 @@ def _page(kind: type[Grader]) -> Iterator[str]:
     yield MADE
     yield f"# `{kind.name}`"
     yield ""
-    yield f"**{(import_module(kind.__module__).__doc__ or '').strip().splitlines()[0]}**"
+    yield f"**{_question(kind)}**"
     yield ""
     yield told
     yield ""
@@ -73,6 +73,15 @@ def _page(kind: type[Grader]) -> Iterator[str]:
         yield "It is run as a test."
     yield ""
     yield f"[The code](../../{kind.__module__.replace('.', '/')}.py) · [All graders](README.md)"
+
+
+def _question(kind: type[Grader]) -> str:
+    """The first line of its module."""
+    return _first(import_module(kind.__module__).__doc__)
+
+
+def _first(text: str | None) -> str:
+    return (text or "").strip().splitlines()[0]
 
 
 def _docstring(kind: type[Grader]) -> tuple[str, str]:
@@ -176,7 +185,7 @@ def _any(tree: ast.AST, of: str, names: dict[str, set[str]]) -> set[str]:
 
 def _is_of(node: ast.AST, of: str, names: set[str]) -> TypeGuard[ast.Attribute]:
     is_one = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == of
-    return is_one and node.attr in names
+    return is_one and node.attr in names  # type: ignore[attr-defined]  # is_one says so
 
 
 def _facts(kind: type[Grader]) -> Iterator[str]:
@@ -193,7 +202,7 @@ def _facts(kind: type[Grader]) -> Iterator[str]:
         yield "Looks at the final reply: the output that the run's end reports, else the last assistant message with text. Decided at the end."
     if kind.order_free:
         yield "The order of events does not matter to it, so an event that comes late mends its verdict."
-    if kind.scale != (0, 1) or kind.pass_at is not None:
+    if list(kind.scale) != [0, 1] or kind.pass_at is not None:
         lowest, highest = kind.scale
         at = (
             ""
@@ -234,14 +243,12 @@ def index() -> str:
             lines += [
                 f"## {family}",
                 "",
-                (package.__doc__ or "").strip().splitlines()[0],
+                _first(package.__doc__),
                 "",
                 "| grader | question |",
                 "|---|---|",
             ]
-        lines.append(
-            f"| [`{name}`]({name}.md) | {(import_module(kind.__module__).__doc__ or '').strip().splitlines()[0]} |"
-        )
+        lines.append(f"| [`{name}`]({name}.md) | {_question(kind)} |")
     lines += ["", f"A check may also be made of others: {inspect.getdoc(Combination)}", ""]
     spaced: list[str] = []
     for line in lines:

@@ -150,6 +150,8 @@ class Grader:
     """Settings that a run may bring along: name and place in the ``expected`` of its start, ``metadata.canary``."""
     assumes: ClassVar[str | None] = None
     """What makes a run fail that has nothing to do with the question: "a run in which …". Such a check wants `when`."""
+    metadata: ClassVar[dict[str, str]] = {}
+    """What its source says of such a grader, in the source's words: for manual pages and reports."""
 
     settled: bool = field(default=False, init=False)
 

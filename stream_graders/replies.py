@@ -1,10 +1,13 @@
 """The final reply of a run, for the graders that judge it and nothing else."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from .events import Event, Message, RunEnd
-from .grading import Grader, RunFacts, Seen, excerpt
+from .grading import Grader, RunFacts, Seen, excerpt, shown
+from .matching.patterns import Pattern
+from .matching.sought import look
+from .matching.text import Needle
 from .verdicts import Finding, Outcome, Point, Reason, finding_with
 
 
@@ -18,6 +21,8 @@ class ReplyGrader(Grader):
     """
 
     order_free = True
+    quotes: ClassVar[bool] = True
+    """False for a grader whose evidence must not show what the reply says."""
 
     replied: list[Any] | None = field(default=None, init=False)
     """The last assistant message with text: place, event id, seq, judgement, excerpt, partial, truncated."""
@@ -61,8 +66,8 @@ class ReplyGrader(Grader):
         place = [seen.position, 0 if seen.late else 1, event.seq or 0]
         if seen.text:
             judgement = self.read(seen)
-            shown = excerpt(seen.text, *self.shows(seen, judgement))
-            reply = [place, event.id, event.seq, judgement, shown, seen.partial, seen.truncated]
+            quoted = excerpt(seen.text, *self.shows(seen, judgement)) if self.quotes else None
+            reply = [place, event.id, event.seq, judgement, quoted, seen.partial, seen.truncated]
             if is_end:
                 self.output = _later(self.output, reply)
             else:
@@ -98,3 +103,56 @@ class ReplyGrader(Grader):
 def _later(one: list[Any] | None, other: list[Any]) -> list[Any]:
     """Of two messages that one which stands later in the run."""
     return other if one is None or other[0] >= one[0] else one
+
+
+@dataclass
+class SoughtReply(ReplyGrader):
+    """Looks for a text or a pattern in the final reply. A subclass says which, and what it means that it is there.
+
+    A pattern that is not valid fails every run, and says so (R19, R56).
+    """
+
+    written_in: ClassVar[str] = "pattern"
+    """The setting that holds the pattern."""
+
+    def __post_init__(self) -> None:
+        self._sought = self.sought()
+        self._error = self._sought.error if isinstance(self._sought, Pattern) else None
+        self.settled = self._error is not None
+
+    def sought(self) -> Needle | Pattern:
+        """What is looked for; asked once."""
+        raise NotImplementedError
+
+    def is_there(self, *, firm: bool, around: str) -> Finding:
+        """What it means that it is in the reply, with the text ``around`` it."""
+        raise NotImplementedError
+
+    def is_missing(self) -> Finding:
+        """What it means that it is not in the reply."""
+        raise NotImplementedError
+
+    def warnings(self) -> list[tuple[str, str]]:
+        return [] if self._error is None else [(self.written_in, f"the check will fail every run: {self._error}")]
+
+    def finding(self, run: RunFacts) -> Finding:
+        if self._error is not None:
+            assert isinstance(self._sought, Pattern)
+            text = f"invalid pattern {shown(self._sought.source)}: {self._error}"
+            return Finding(Outcome.FAIL, Reason.INVALID_PATTERN, text, sound=True)
+        return super().finding(run)
+
+    def read(self, seen: Seen) -> list[Any] | bool:
+        hit = look(self._sought, seen.text, seen.lower if isinstance(self._sought, Needle) else "")
+        return False if hit is None else [*hit, excerpt(seen.text, hit.start, hit.end)]
+
+    def shows(self, seen: Seen, judgement: Any) -> tuple[int, int]:
+        return (judgement[0], judgement[1]) if judgement else (0, 0)
+
+    def told(self, judgement: Any, *, reported: bool) -> Finding:
+        if not reported:
+            text = "the run reported no reply, so there is nothing to check"
+            return Finding(Outcome.FAIL, Reason.REPLY_NOT_REPORTED, text)
+        if judgement is None:
+            return self.is_missing() if look(self._sought, "", "") is None else self.is_there(firm=False, around="")
+        return self.is_there(firm=judgement[2], around=judgement[3]) if judgement else self.is_missing()

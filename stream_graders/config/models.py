@@ -17,21 +17,11 @@ from pydantic import (
 
 from ..folding import Combination
 from ..grading import Grader
+from ..matching.durations import milliseconds
 from ..suites import About, Check, Completion, Scoring, Select, Suite, Turn, TurnWord, Unless, When
 from ..verdicts import Notify, Severity
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)]
-
-_UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-
-
-def _milliseconds(value: Any) -> Any:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is no duration; write 30s, 15m, 24h or 7d")
-    match = re.fullmatch(r"(\d+)\s*(ms|s|m|h|d)", value)
-    if match is None:
-        raise ValueError(f"{value!r} is no duration; write 30s, 15m, 24h or 7d")
-    return int(match[1]) * _UNITS[match[2]]
 
 
 def as_tuple(value: Any) -> Any:
@@ -64,7 +54,7 @@ def _link(value: str) -> str:
 
 
 Link = Annotated[str, AfterValidator(_link)]
-Duration = Annotated[int, BeforeValidator(_milliseconds), AfterValidator(_positive)]
+Duration = Annotated[int, BeforeValidator(milliseconds), AfterValidator(_positive)]
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 Word = Literal["pass", "fail", "skipped", "error", "not_graded"]
 Status = Literal["ok", "error", "cancelled", "timeout", "limit", "handoff", "unknown"]

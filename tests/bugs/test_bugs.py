@@ -28,6 +28,8 @@ def why_later(bug: dict[str, Any]) -> str | None:
         return "a story of the stream or of the judges"
     if any(event["kind"] in ("delta", "message_end") for event in bug["events"]):
         return "streamed pieces, for a telemetry adapter"
+    if any(g["type"] == "llm_judge" for g in graders(bug)):
+        return "a judge's verdict"
     missing = [g["type"] for g in graders(bug) if grader_named(BUG_GRADERS.get(g["type"], g["type"])) is None]
     return f"no grader yet: {', '.join(missing)}" if missing else None
 
@@ -38,6 +40,7 @@ LATER = {bug["id"]: reason for bug in BUGS if (reason := why_later(bug)) is not 
 
 DECIDED = {
     "BUG-12": ("fail", "in the source families the order of the record counts, also within a step"),
+    "BUG-42": ("pass", "a reply is parsed as it is, so the option to take off a fence would change nothing"),
     "BUG-35": ("fail", "the source families lower both sides, as their own code does"),
 }
 """Records whose expectation a decision of ours replaces."""

@@ -1,17 +1,27 @@
 """What graders share: paths, patterns, names, texts, and what is masked."""
 
+import json
+import re
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_graders.events import UNSENT, ToolCall
 from stream_graders.grading import EXCERPT, excerpt
+from stream_graders.matching.arguments import arguments
+from stream_graders.matching.durations import milliseconds
+from stream_graders.matching.json_syntax import fault
 from stream_graders.matching.paths import parse, scalar_at
 from stream_graders.matching.patterns import Match, Pattern
+from stream_graders.matching.personal import found
 from stream_graders.matching.redaction import _SECRETS, masked
 from stream_graders.matching.text import Needle
 from stream_graders.matching.tools import listed
+from stream_graders.matching.words import in_common
+from stream_graders.testing import run
 
 PATHS: dict[str, list[str | int]] = {
     "id": ["id"],
@@ -114,3 +124,92 @@ UNMASKED = ("order ORD-123456", "2026-11-29T10:00:00Z", "call 555-0100", "task-s
 @pytest.mark.parametrize("text", UNMASKED)
 def test_what_is_no_secret_stays(text: str) -> None:
     assert masked(text) == text
+
+
+TOKENS = (
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    '"a"',
+    '"\\u00e9\\n"',
+    "1",
+    "-0.5e+3",
+    "01",
+    "true",
+    "null",
+    "nul",
+    " ",
+    "\n",
+    "'",
+)
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=10).map("".join))
+def test_a_text_is_json_where_the_standard_library_reads_it(text: str) -> None:
+    try:
+        json.loads(text)
+    except ValueError:
+        assert fault(text) is not None
+    else:
+        assert fault(text) is None
+
+
+def test_hostile_json_takes_no_longer_than_its_length() -> None:
+    assert fault("[" * 300 + '"' + '\\"' * 500_000) is not None
+
+
+DIGITS = ("555", "123", "4567", "1", "+1", "(", ")", "-", ".", " ", "x", "é", "9")
+
+
+@given(st.lists(st.sampled_from(DIGITS), max_size=14).map("".join))
+def test_telephone_numbers_are_found_as_by_looking_around(text: str) -> None:
+    form = r"(?<![0-9])(?:\+?1[-.\s]?)?\(?[0-9]{3}\)?[-.\s]?[0-9]{3}[-.\s]?[0-9]{4}(?![0-9])"
+    ends = [len(text[: match.end()].encode()) for match in re.finditer(form, text)]
+    assert found(text, ["PHONE"]) == ({"PHONE": ends} if ends else {})
+
+
+def test_what_two_texts_have_in_common_is_the_longest_list_there_is() -> None:
+    def longest(one: str, other: str) -> int:
+        if not one or not other:
+            return 0
+        if one[0] == other[0]:
+            return 1 + longest(one[1:], other[1:])
+        return max(longest(one[1:], other), longest(one, other[1:]))
+
+    texts = ["".join(letters) for length in range(6) for letters in product("ab", repeat=length)]
+    for one, other in product(texts, texts):
+        assert in_common(one, other) == longest(one, other)
+
+
+def test_durations() -> None:
+    assert [milliseconds(text) for text in ("5ms", "30s", "15m", "24h", "7 d")] == [
+        5,
+        30_000,
+        900_000,
+        86_400_000,
+        604_800_000,
+    ]
+    for text in ("", "5", "s", "-5s", "1.5h", "5 weeks", 5, None):
+        with pytest.raises(ValueError, match="is no duration; write"):
+            milliseconds(text)
+
+
+def test_arguments_are_an_object_where_they_can_be_read_as_one() -> None:
+    sent: list[tuple[dict[str, Any], Any]] = [
+        ({"args": {"a": 1}}, {"a": 1}),
+        ({"args": ' {"a": 1}'}, {"a": 1}),
+        ({"args": '{"a": '}, '{"a": '),
+        ({"args": "[1]"}, "[1]"),
+        ({"args": '{"a":' * 100_000}, '{"a":' * 100_000),
+        ({"args_raw": '{"a": 1}'}, {"a": 1}),
+        ({"args": {}, "args_raw": '{"a": 1}'}, {}),
+        ({"args": None}, None),
+        ({}, UNSENT),
+    ]
+    for body, value in sent:
+        (call,) = run().adds(ToolCall, name="t", **body)
+        assert isinstance(call, ToolCall)
+        assert arguments(call) == value

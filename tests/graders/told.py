@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from stream_graders.events import UNSENT, Event, Message, ToolCall, ToolResult, compact
+from stream_graders.events import UNSENT, Event, Message, RunEnd, ToolCall, ToolResult, compact
 
 
 class Told(NamedTuple):
@@ -47,10 +47,43 @@ def is_cut(event: Event) -> bool:
     return "truncated" in event.flags
 
 
-def tools_of_results(run: Sequence[Event]) -> dict[str, str | None]:
-    """The tool of each result, by event id: its own name, else that of the call it answers."""
+class Reply(NamedTuple):
+    """The final reply of a run on the table."""
+
+    text: str
+    reported: bool
+    certain: bool
+    """It is there, and nothing hides a later one."""
+    cut: bool
+    """A later one was cut to nothing."""
+    short: bool
+    """Its own text was cut."""
+
+    def told(self, outcome: str, evidence: str, *, firm: bool = False) -> Told:
+        """The answer of an oracle that judges the reply; ``firm`` if no further text of it could change that."""
+        if firm:
+            return Told(outcome, evidence, self.certain, self.cut)
+        return Told(outcome, evidence, self.certain and not self.short, self.cut or self.short)
+
+
+def reply_of(events: Sequence[Event]) -> Reply:
+    ends = [event for event in events if isinstance(event, RunEnd) and text(event.output)]
+    if ends:
+        return Reply(text(ends[-1].output), True, True, False, is_cut(ends[-1]))
+    said = assistant(events)
+    spoken = [message for message in said if text(message.content)]
+    after = said[said.index(spoken[-1]) + 1 :] if spoken else said
+    unheard = [message for message in after if message.content is UNSENT or is_cut(message)]
+    cut = bool(unheard) and is_cut(unheard[-1])
+    if not spoken:
+        return Reply("", bool(said), False, cut, False)
+    return Reply(text(spoken[-1].content), True, not unheard, cut, is_cut(spoken[-1]))
+
+
+def calls_of_results(run: Sequence[Event]) -> dict[str, ToolCall | None]:
+    """The call that each result answers, by the result's event id, where that is known."""
     waiting: list[ToolCall] = []
-    tools: dict[str, str | None] = {}
+    calls: dict[str, ToolCall | None] = {}
     for event in run:
         if isinstance(event, ToolCall):
             waiting.append(event)
@@ -62,9 +95,20 @@ def tools_of_results(run: Sequence[Event]) -> dict[str, str | None]:
                 answers = same or (bare if event.name is not None or len(bare) == 1 else [])
             else:
                 answers = bare if event.name is not None and bare else fits if len(fits) == 1 else []
-            tools[event.id] = event.name if event.name is not None else answers[0].name if answers else None
+            calls[event.id] = answers[0] if answers else None
             if answers:
                 waiting.remove(answers[0])
+    return calls
+
+
+def tools_of_results(run: Sequence[Event]) -> dict[str, str | None]:
+    """The tool of each result, by event id: its own name, else that of the call it answers."""
+    calls = calls_of_results(run)
+    tools: dict[str, str | None] = {}
+    for event in run:
+        if isinstance(event, ToolResult):
+            call = calls[event.id]
+            tools[event.id] = event.name if event.name is not None or call is None else call.name
     return tools
 
 

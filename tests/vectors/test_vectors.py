@@ -57,6 +57,11 @@ def test_a_vector_gets_the_verdict_of_its_source(vector: dict[str, Any]) -> None
     assert (vector["expect"].get("evidence_contains") or "") in verdict.evidence
 
 
+@pytest.mark.parametrize("vector", [v for v in READY if "metadata" in v["expect"]], ids=lambda vector: vector["id"])
+def test_a_grader_says_of_itself_what_its_source_says(vector: dict[str, Any]) -> None:
+    assert check_of(vector).grader.metadata == vector["expect"]["metadata"]
+
+
 @pytest.mark.parametrize("vector", READY, ids=lambda vector: vector["id"])
 def test_no_final_verdict_comes_before_the_end_and_an_early_one_stays(vector: dict[str, Any]) -> None:
     check = check_of(vector)

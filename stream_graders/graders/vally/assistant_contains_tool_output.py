@@ -11,6 +11,7 @@ from ...matching.paths import parse, scalar_at
 from ...matching.patterns import Pattern
 from ...matching.tools import is_tool_or_member
 from ...verdicts import Finding, Outcome, Point, Reason
+from ._taxonomy import TAXONOMY
 
 VALUES = 256
 """Values remembered a check; beyond it the longest goes, for short ones are likelier to be repeated."""
@@ -38,6 +39,7 @@ class AssistantContainsToolOutput(Grader):
     """
 
     grows = True
+    metadata = TAXONOMY
     assumes = "the tools return no such value"
 
     tools: list[str]

@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass
 
-from ...grading import RunFacts
-from ...verdicts import Finding
-from ._transcript import Transcript
+from ._transcript import TranscriptText
 
 
 @dataclass
-class TranscriptContains(Transcript):
+class TranscriptContains(TranscriptText):
     """Pass a run in which some assistant message holds ``substring`` (R24 to R29, R34 to R36).
 
     Case is ignored unless ``case_sensitive``; ``negate`` turns the question round, as `vally.transcript_not_contains`
@@ -23,5 +21,5 @@ class TranscriptContains(Transcript):
 
     negate: bool = False
 
-    def finding(self, run: RunFacts) -> Finding:
-        return self.told(negated=self.negate)
+    def negated(self) -> bool:
+        return self.negate

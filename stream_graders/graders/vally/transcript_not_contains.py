@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass
 
-from ...grading import RunFacts
-from ...verdicts import Finding
-from ._transcript import Transcript
+from ._transcript import TranscriptText
 
 
 @dataclass
-class TranscriptNotContains(Transcript):
+class TranscriptNotContains(TranscriptText):
     """Pass a run in which no assistant message holds ``substring`` (R30 to R36).
 
     A run without any assistant message fails: there was nothing to check (R31). ``negate`` is accepted because files of
@@ -21,5 +19,5 @@ class TranscriptNotContains(Transcript):
 
     negate: bool = True
 
-    def finding(self, run: RunFacts) -> Finding:
-        return self.told(negated=True)
+    def negated(self) -> bool:
+        return True

@@ -1,25 +1,43 @@
 """Graders of AgentLasso as the tests configure them, and their oracles."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from stream_graders.events import Event, ToolResult
+from stream_graders.events import Event, ToolResult, from_json
+from stream_graders.graders.agentlasso.llm_judge import LlmJudge
+from stream_graders.graders.agentlasso.output_contains import OutputContains
+from stream_graders.graders.agentlasso.output_not_contains import OutputNotContains
+from stream_graders.graders.agentlasso.output_valid_json import OutputValidJson
 from stream_graders.graders.agentlasso.tool_called import ToolCalled
 from stream_graders.graders.agentlasso.tool_not_called import ToolNotCalled
 from stream_graders.graders.agentlasso.tool_order import ToolOrder
 from stream_graders.grading import Grader
-from tests.graders.told import Oracle, Told, called_names
+from stream_graders.testing import run
+from tests.graders.told import Oracle, Told, called_names, reply_of
 
 GRADERS: dict[str, Grader] = {
+    "judged": LlmJudge("is polite"),
     "called": ToolCalled("payments.refund"),
     "called with success": ToolCalled("orders.find", status="success"),
     "called with an error": ToolCalled("payments.refund", status="error"),
     "not called": ToolNotCalled("payments.refund"),
     "order": ToolOrder(["orders.find", "payments.refund"]),
     "order of two calls": ToolOrder(["orders.find", "orders.find"]),
+    "reply contains": OutputContains("LOT q7"),
+    "reply matches": OutputContains("(58|refunded)$", regex=True),
+    "reply does not contain": OutputNotContains("refunded"),
+    "reply does not match": OutputNotContains(r"q7\b|^$", regex=True),
+    "reply matches no pattern": OutputContains("(a", regex=True),
+    "reply is json": OutputValidJson(),
 }
 
-STORIES: dict[str, Iterable[Event]] = {}
+STORIES: dict[str, Iterable[Event]] = {
+    "a json reply": run().starts().says('{"lot": [1, null]}').ends(),
+    "a json reply with words after it": run().starts().says('{"lot": "q7"} refunded').ends(output='{"lot": q7}'),
+    "a reply that is cut behind a match": run().starts().says("lot q7, 58", flags=("truncated",)).ends(),
+    "a reply that is cut after a match": run().starts().says("lot q7 and", flags=("truncated",)).ends(),
+}
 """Runs that this family's graders are held over beside those of `tests.core.stories`."""
 
 
@@ -66,7 +84,50 @@ def tool_order(grader: ToolOrder, events: Sequence[Event], tools: Any) -> Told:
     return Told("fail", f"{how}. expected: {', '.join(grader.tools)}; called: {', '.join(names) or 'none'}")
 
 
+NO_REPLY = Told("fail", "the run reported no reply, so there is nothing to check")
+
+
+def content(grader: OutputContains | OutputNotContains, events: Sequence[Event], tools: Any) -> Told:
+    there, missing = ("pass", "fail") if isinstance(grader, OutputContains) else ("fail", "pass")
+    start = "" if there == "pass" else "Forbidden "
+    reply = reply_of(events)
+    end = 0
+    if grader.regex:
+        try:
+            found = re.search(grader.value, reply.text)
+        except re.error:
+            return Told("fail", "invalid pattern", certain=True)
+        end = -1 if found is None else found.end()
+    elif grader.value.lower() not in reply.text.lower():
+        end = -1
+    if not reply.reported:
+        return NO_REPLY._replace(cut=reply.cut)
+    if end < 0:
+        return reply.told(missing, f"“{grader.value}” was not found in the reply.")
+    firm = not grader.regex or end < len(reply.text)
+    return reply.told(there, f"{start}“{grader.value}” found: ", firm=firm)
+
+
+def valid_json(grader: OutputValidJson, events: Sequence[Event], tools: Any) -> Told:
+    reply = reply_of(events)
+    if not reply.reported:
+        return NO_REPLY._replace(cut=reply.cut)
+    try:
+        from_json(reply.text)
+    except ValueError:
+        return reply.told("fail", "The reply is not valid JSON: ")
+    return reply.told("pass", "The reply is valid JSON.")
+
+
+def llm_judge(grader: LlmJudge, events: Sequence[Event], tools: Any) -> Told:
+    return Told("not_graded", "no_judge", certain=True)
+
+
 ORACLES: dict[type, Oracle] = {
+    OutputContains: Oracle(content, {"messages"}),
+    OutputNotContains: Oracle(content, {"messages"}),
+    OutputValidJson: Oracle(valid_json, {"messages"}),
+    LlmJudge: Oracle(llm_judge, set()),
     ToolCalled: Oracle(tool_called, {"tools"}),
     ToolNotCalled: Oracle(tool_not_called, {"tools"}),
     ToolOrder: Oracle(tool_order, {"tools"}),
