@@ -91,6 +91,21 @@ def init(
         init_suite(files, output, as_json=json)
 
 
+@app.command("import")
+def import_source(
+    file: Annotated[Path, typer.Argument(help="A source's own file, YAML or JSON.")],
+    form: Annotated[str, typer.Option("--format", help="vally, agentlasso, ai_eval or datarobot.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the suite here. [default: print it]")
+    ] = None,
+) -> None:
+    """Turn a source's own file into a suite with the same verdicts. To use it in place, write `include:` in a suite."""
+    from .importing import import_file
+
+    with told():
+        import_file(file, form, output)
+
+
 @app.command()
 def explain(
     run: Annotated[str, typer.Argument(help="The run id.")],
