@@ -114,6 +114,8 @@ class SoughtReply(ReplyGrader):
 
     written_in: ClassVar[str] = "pattern"
     """The setting that holds the pattern."""
+    tells: ClassVar[bool] = False
+    """True if its evidence says what stands around the hit, and so has to be kept."""
 
     def __post_init__(self) -> None:
         self._sought = self.sought()
@@ -125,7 +127,7 @@ class SoughtReply(ReplyGrader):
         raise NotImplementedError
 
     def is_there(self, *, firm: bool, around: str) -> Finding:
-        """What it means that it is in the reply, with the text ``around`` it."""
+        """What it means that it is in the reply; ``around`` is the text there if it ``tells``."""
         raise NotImplementedError
 
     def is_missing(self) -> Finding:
@@ -144,7 +146,9 @@ class SoughtReply(ReplyGrader):
 
     def read(self, seen: Seen) -> list[Any] | bool:
         hit = look(self._sought, seen.text, seen.lower if isinstance(self._sought, Needle) else "")
-        return False if hit is None else [*hit, excerpt(seen.text, hit.start, hit.end)]
+        if hit is None:
+            return False
+        return [*hit, excerpt(seen.text, hit.start, hit.end) if self.tells else ""]
 
     def shows(self, seen: Seen, judgement: Any) -> tuple[int, int]:
         return (judgement[0], judgement[1]) if judgement else (0, 0)

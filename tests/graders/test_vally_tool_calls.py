@@ -124,6 +124,16 @@ def test_a_late_result_of_an_earlier_call_makes_it_no_final_one() -> None:
     assert verdict.evidence == 'required "sh" with result "ok", final true was not the final call'
 
 
+def test_behind_a_gap_nobody_knows_which_call_a_result_answers() -> None:
+    story = run().starts().calls("sh", {"n": 2}, call_id=None).returns("ok", call_id=None)
+    story.calls("sh", {"n": 3}, call_id=None).returns("no", call_id=None).ends()
+    grader = ToolCalls(disallowed=[{"name": "sh", "args": {"n": "2"}, "result": "no"}])
+    assert graded(grader, story).outcome == "pass"
+    rest = [event for event in story if event.seq != 2]  # What is left looks as if the first call had returned "no".
+    assert graded(grader, rest).outcome == "not_graded"
+    assert graded(ToolCalls(disallowed=[{"name": "sh", "result": "no"}]), rest).outcome == "fail"
+
+
 def test_without_calls_only_absence_passes() -> None:
     silent = run().starts().says("hm").ends()
     assert graded(ToolCalls(disallowed=["rm"]), silent).outcome == "pass"

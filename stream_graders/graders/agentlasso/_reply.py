@@ -12,6 +12,7 @@ class Content(SoughtReply):
     """Looks for ``value`` in the reply: a text in whatever case, or with ``regex`` a pattern as it is written."""
 
     written_in = "value"
+    tells = True
 
     value: str
     regex: bool = False

@@ -71,6 +71,9 @@ class Wanted:
         self.final: bool = asked.get("final", False)
         self.at_step: int | None = asked.get("at_step")
         self.before_step: int | None = asked.get("before_step")
+        placed = self.final or self.at_step is not None or self.before_step is not None
+        self.by_name = not (self.args or self.pattern or placed)
+        """Nothing is asked but the name and the result: which of the tool's calls it answers does not matter."""
         rest = ", ".join(f"{key} {shown(value)}" for key, value in asked.items() if key != "name")
         self.label = shown(asked["name"]) + (f" with {rest}" if rest else "")
         self._known: dict[str, bool] = {}

@@ -171,7 +171,9 @@ class ToolCalls(Grader):
         for waiting in [waiting for waiting in self.waiting if waiting[0] == seen.call]:
             self.waiting.remove(waiting)
             position, n, fits = waiting
-            returned = self._both[n].returned(seen)
+            wanted = self._both[n]
+            # Results without ids answer the calls of their tool in order: behind a gap it may be another call.
+            returned = None if seen.gap and not wanted.by_name else wanted.returned(seen)
             if returned is not False:
                 self._count(n, seen, met=fits and returned, of=position)
 

@@ -67,7 +67,9 @@ GRADERS: dict[str, Grader] = {
     "required calls": ToolCalls([{"name": "refund$", "args": {"n": "[02468]$"}}, {"name": "^orders", "min_count": 2}]),
     "disallowed calls": ToolCalls(disallowed=["login", {"name": "find", "pattern": '"n":[5-9]'}]),
     "calls in sequence": ToolCalls(sequence=["auth|orders", {"name": "refund", "args": {"n": "."}}]),
-    "calls with results": ToolCalls([{"name": "find", "result": "ORD-[0-9]+$"}], [{"name": ".", "result": "not"}]),
+    "calls with results": ToolCalls(
+        [{"name": "find", "result": "ORD-[0-9]+$"}], [{"name": ".", "result": "not|ORD", "args": {"n": "[27]$"}}]
+    ),
     "a final call": ToolCalls([{"name": "refund", "final": True}, {"name": "orders", "before_step": 3}]),
     "calls by a bad pattern": ToolCalls(["(a"]),
     "repeated results": MaxRepeat(1),
