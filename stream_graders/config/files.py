@@ -107,8 +107,11 @@ def _included(file: YamlFile, path: Path, report: Report, warn: Report) -> YamlF
         prefix = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(entry["file"]).name.partition(".")[0]).strip("-") or "included"
         policies += [source.scoring] if source.scoring else []
         for check, loc in zip(source.checks, source.places, strict=True):
-            places.update(inner.moved(loc, ("checks", len(checks))))
-            places[("checks", len(checks))] = inner.place(loc)
+            at: Loc = ("checks", len(checks))
+            places.update(inner.moved(loc, at))
+            for settings in (loc, (*loc, "config")):  # Where the forms write what we call settings.
+                places.update(inner.moved(settings, (*at, "settings")))
+            places[at] = inner.place(loc)
             checks.append({**check, "check": f"{prefix}.{check['check']}"})
     value: dict[str, Any] = {"checks": checks, **({"ungraded_items": ungraded} if ungraded else {})}
     if len(policies) == 1:  # Of several nobody can say which is meant: then the file has to.
