@@ -157,7 +157,7 @@ def test_a_problem_names_the_line_of_the_included_file(tmp_path: Path) -> None:
     (tmp_path / FILES["vally"]).write_text((HERE / FILES["vally"]).read_text().replace("substring:", "substrin:"))
     errors = [str(problem) for problem in read(suite)[1] if not problem.is_warning]
     assert errors == [
-        "refund.eval.yaml:12: checks[1].settings.substring: is missing",
+        "refund.eval.yaml:13: checks[1].settings.substring: is missing",
         "refund.eval.yaml:13: checks[1].settings.substrin: is not known here; did you mean 'substring'?",
     ]
     (tmp_path / FILES["vally"]).write_text("graders:\n  - type: nothing\n")
