@@ -47,10 +47,10 @@ def is_cut(event: Event) -> bool:
     return "truncated" in event.flags
 
 
-def tools_of_results(run: Sequence[Event]) -> dict[str, str | None]:
-    """The tool of each result, by event id: its own name, else that of the call it answers."""
+def calls_of_results(run: Sequence[Event]) -> dict[str, ToolCall]:
+    """The call that each result answers, by the result's event id; a result without one is left out."""
     waiting: list[ToolCall] = []
-    tools: dict[str, str | None] = {}
+    calls: dict[str, ToolCall] = {}
     for event in run:
         if isinstance(event, ToolCall):
             waiting.append(event)
@@ -62,10 +62,18 @@ def tools_of_results(run: Sequence[Event]) -> dict[str, str | None]:
                 answers = same or (bare if event.name is not None or len(bare) == 1 else [])
             else:
                 answers = bare if event.name is not None and bare else fits if len(fits) == 1 else []
-            tools[event.id] = event.name if event.name is not None else answers[0].name if answers else None
             if answers:
+                calls[event.id] = answers[0]
                 waiting.remove(answers[0])
-    return tools
+    return calls
+
+
+def tools_of_results(run: Sequence[Event]) -> dict[str, str | None]:
+    """The tool of each result, by event id: its own name, else that of the call it answers."""
+    calls = calls_of_results(run)
+    results = [event for event in run if isinstance(event, ToolResult)]
+    named = {event.id: event.name for event in results}
+    return {id_: calls[id_].name if name is None and id_ in calls else name for id_, name in named.items()}
 
 
 def called_names(events: Sequence[Event]) -> list[str]:
