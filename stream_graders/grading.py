@@ -149,6 +149,10 @@ class Grader:
     assumes: ClassVar[str | None] = None
     """What makes a run fail that has nothing to do with the question: "a run in which …". Such a check wants `when`."""
 
+    references: ClassVar[dict[str, str]] = {}
+    """Settings that a run may bring along, each with its path in ``run.start.expected``: dots between names, as in
+    ``metadata.reference_calls``. Such a setting is typed ``Any``, and whatever it holds raises nothing."""
+
     settled: bool = field(default=False, init=False)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

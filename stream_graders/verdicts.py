@@ -65,6 +65,10 @@ class Reason(ClosedList):
     ALLOWED = "allowed", "every call was one that the check allows"
     NOT_ALLOWED = "not_allowed", "a call was made that the check does not allow"
     NOT_MEASURED = "not_measured", "the run does not carry the numbers or times that the check asks for"
+    MATCHED = "matched", "the calls are those of the reference"
+    NOT_MATCHED = "not_matched", "the calls differ from those of the reference"
+    NO_REFERENCE = "no_reference", "neither the check nor the run says what is expected"
+    BAD_REFERENCE = "bad_reference", "what is expected cannot be read"
     UNPAIRED = "unpaired", "a result could not be paired with its call, and that call could change the outcome"
     # skipped
     NOT_APPLICABLE = "not_applicable", "the condition under `when` did not come true"

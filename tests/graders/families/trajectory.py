@@ -31,7 +31,7 @@ GRADERS: dict[str, Grader] = {
     "repeated, whatever is written": RepeatedCall(times=2),
     "retried": RetriedSameError(),
     "bad end": BadEnd(),
-    "bad end by reason": BadEnd([], ["max_*", ""], without_reply=True),
+    "bad end by reason": BadEnd(["cancelled"], ["max_*"], without_reply=True),
     "no reply": NoReply(),
     "no reply but a hand-off": NoReply(["payments.*"]),
     "budget of calls": Budget(max_calls=4, max_turns=3),
