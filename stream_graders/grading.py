@@ -113,6 +113,8 @@ class RunFacts:
     """The run reports its tool calls: none seen means none made."""
     messages_known: bool = True
     results_known: bool = True
+    reports: list[str] | None = None
+    """The records that the run says it reports; None where it does not say. A content left out later changes nothing."""
     lost: bool = False
     """An event is missing, or may be."""
     tail_unknown: bool = False
@@ -123,6 +125,10 @@ class RunFacts:
     """Events of one of several producers are missing: what came before which of the others' is not known."""
     ended: bool = False
     status: str | None = None
+
+    def reported(self, record: str) -> bool:
+        """Does the run report a record, as far as it says? Without it, what was not seen may have been all the same."""
+        return self.reports is None or record in self.reports
 
 
 @dataclass

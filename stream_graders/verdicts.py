@@ -69,6 +69,12 @@ class Reason(ClosedList):
     NOT_MATCHED = "not_matched", "the calls differ from those of the reference"
     NO_REFERENCE = "no_reference", "neither the check nor the run says what is expected"
     BAD_REFERENCE = "bad_reference", "what is expected cannot be read"
+    VALID_ARGUMENTS = "valid_arguments", "every call has the arguments that the check asks for"
+    INVALID_ARGUMENTS = "invalid_arguments", "a call lacks an argument, or has one that is not as it should be"
+    TRACED = "traced", "every value can be traced to what was said or returned before"
+    UNTRACED = "untraced", "a value comes from nowhere in the run"
+    CONSENTED = "consented", "the user agreed before each call that needs it"
+    NOT_CONSENTED = "not_consented", "a call was made that the user had not agreed to"
     UNPAIRED = "unpaired", "a result could not be paired with its call, and that call could change the outcome"
     # skipped
     NOT_APPLICABLE = "not_applicable", "the condition under `when` did not come true"

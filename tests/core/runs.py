@@ -42,6 +42,7 @@ TEXTS = (
     f"here: ORD-1234567 {LONG}",
     None,
     [{"type": "text", "content": "lot Q7"}, {"type": "blob"}, {"type": "text", "content": "58 refunded"}],
+    "refund ORD-123456 for 58?",
 )
 RESULTS = (
     "ORD-123456",
