@@ -113,6 +113,8 @@ class RunFacts:
     """The run reports its tool calls: none seen means none made."""
     messages_known: bool = True
     results_known: bool = True
+    reports: list[str] | None = None
+    """The records that the run says it reports; None where it does not say. A content left out later changes nothing."""
     lost: bool = False
     """An event is missing, or may be."""
     tail_unknown: bool = False
@@ -123,6 +125,10 @@ class RunFacts:
     """Events of one of several producers are missing: what came before which of the others' is not known."""
     ended: bool = False
     status: str | None = None
+
+    def reported(self, record: str) -> bool:
+        """Does the run report a record, as far as it says? Without it, what was not seen may have been all the same."""
+        return self.reports is None or record in self.reports
 
 
 @dataclass
@@ -146,12 +152,12 @@ class Grader:
     """The lowest and the highest score that it can give."""
     pass_at: ClassVar[float | None] = None
     """The score from which a run passes; None where the grader says itself what passes."""
-    references: ClassVar[dict[str, str]] = {}
-    """Settings that a run may bring along: name and place in the ``expected`` of its start, ``metadata.canary``."""
     assumes: ClassVar[str | None] = None
     """What makes a run fail that has nothing to do with the question: "a run in which …". Such a check wants `when`."""
     metadata: ClassVar[dict[str, str]] = {}
     """What its source says of such a grader, in the source's words: for manual pages and reports."""
+    references: ClassVar[dict[str, str]] = {}
+    """Settings that a run may bring along, each with its place in ``expected`` of its start, as ``metadata.canary``. Such a setting is typed ``Any``, and whatever it holds raises nothing."""
 
     settled: bool = field(default=False, init=False)
 

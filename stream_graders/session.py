@@ -693,6 +693,7 @@ class Session:
             tools_known=self.tools_seen or (reports is not None and "tools" in reports),
             messages_known=not self.no_messages and (reports is None or "messages" in reports),
             results_known=not self.no_results and (reports is None or "results" in reports),
+            reports=reports,
             lost=lost,
             tail_unknown=self.tail_unknown,
             last_gap=last_gap,

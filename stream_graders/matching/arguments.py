@@ -1,8 +1,67 @@
-"""The arguments of a call, as graders compare them."""
+"""The arguments of a tool call: read once in one way, whatever form they were sent in."""
 
-from typing import Any
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
-from ..events import UNSENT, ToolCall, from_json
+from ..events import UNSENT, ToolCall, canonical_json, from_json
+
+
+class Arguments(NamedTuple):
+    """What a call was made with.
+
+    ``values`` is None where no object can be read; ``fault`` then says why. ``hidden`` tells that the sender left
+    something out, so that the fault, or what the values lack, says nothing of the agent.
+    """
+
+    values: dict[str, Any] | None
+    fault: str = ""
+    hidden: bool = False
+
+
+def arguments_of(event: ToolCall) -> Arguments:
+    """The arguments of a call. Text that parses to an object is that object; null is no arguments (design 6).
+
+    >>> from stream_graders.testing import run
+    >>> [arguments_of(call).fault for call in run().calls("f", '{"a": 1}').calls("f", '{"a": ').calls("f", [1])]
+    ['', 'are no JSON object: they end or break off in the middle', 'are a list, not an object']
+    """
+    hidden = bool(event.flags) and ("truncated" in event.flags or "content_missing" in event.flags)
+    value = event.args
+    if value is UNSENT and event.args_raw is not None:
+        value = event.args_raw
+    if isinstance(value, dict):
+        return Arguments(value, hidden=hidden)
+    if value is UNSENT:
+        return Arguments(None, "were not sent", hidden=True)
+    if isinstance(value, str):
+        if not value.strip():
+            return Arguments({}, hidden=hidden)
+        try:
+            value = from_json(value)
+        except (ValueError, RecursionError):
+            return Arguments(None, "are no JSON object: they end or break off in the middle", hidden)
+        if isinstance(value, dict):
+            return Arguments(value, hidden=hidden)
+    if value is None:
+        return Arguments({}, hidden=hidden)
+    kind = "a list" if isinstance(value, list) else "a single value"
+    return Arguments(None, f"are {kind}, not an object", hidden)
+
+
+def digest(data: bytes) -> str:
+    """96 bits that stand for the data in state; not `hash`, which differs from process to process."""
+    return blake2b(data, digest_size=12).hexdigest()
+
+
+def call_digest(event: ToolCall) -> str | None:
+    """Stands for the tool and its arguments, whatever the order of their names; None where they were not all sent."""
+    value = event.args
+    if value.__class__ is not dict or event.flags:
+        read = arguments_of(event)
+        if read.hidden:
+            return None
+        value = (event.args_raw if event.args is UNSENT else event.args) if read.values is None else read.values
+    return digest(event.name.encode("utf-8", "surrogatepass") + b"\0" + canonical_json(value))
 
 
 def arguments(call: ToolCall) -> Any:

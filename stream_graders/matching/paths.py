@@ -43,6 +43,31 @@ def scalar_at(value: Any, steps: list[str | int]) -> str | None:
     return compact(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
+def values_at(value: Any, steps: list[str | int]) -> list[Any]:
+    """All values at a path: a name asked of a list is asked of each of its items.
+
+    >>> values_at({"items": [{"id": 1}, {"id": 2}]}, parse("items.id"))
+    [1, 2]
+    """
+    found = [_opened(value)]
+    for step in steps:
+        if isinstance(step, int):
+            found = [one[step] for one in found if isinstance(one, list) and step < len(one)]
+        else:
+            items = [item for one in found for item in (one if isinstance(one, list) else [one])]
+            found = [item[step] for item in items if isinstance(item, dict) and step in item]
+    return found
+
+
+def problem_of(path: str) -> str | None:
+    """What is wrong with a path; None if it can be used."""
+    try:
+        parse(path)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 def _opened(value: Any) -> Any:
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value

@@ -1,5 +1,6 @@
 """Plain text in a message."""
 
+import re
 from dataclasses import dataclass, field
 
 
@@ -27,3 +28,36 @@ class Needle:
         if start < 0 or (not self.case_sensitive and len(text.lower()) != len(text)):
             return (0, 0)
         return (start, start + len(self._sought))
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """Phrases to look for as whole words, case ignored, and not right behind a word that takes them back.
+
+    >>> asked = Phrases(("yes", "go ahead"), ("not",))
+    >>> asked.end_in("Well, go  AHEAD then"), asked.end_in("yesterday"), asked.end_in("not yes")
+    (15, -1, -1)
+    """
+
+    phrases: tuple[str, ...]
+    negations: tuple[str, ...] = ()
+    _sought: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Of fixed texts and bounded blanks only: the time of a search stays linear whatever the phrases are.
+        found, taken_back = (
+            "|".join(_BLANKS.join(map(re.escape, phrase.split())) for phrase in sorted(phrases, key=len, reverse=True))
+            for phrases in (self.phrases, self.negations)
+        )
+        before = rf"(?:(?P<not>{taken_back}){_BLANKS})?" if taken_back else ""
+        object.__setattr__(self, "_sought", re.compile(rf"(?<!\w){before}(?:{found})(?!\w)", re.IGNORECASE))
+
+    def end_in(self, text: str) -> int:
+        """Where the first phrase ends that is not taken back, in characters; -1 if there is none."""
+        for match in self._sought.finditer(text):
+            if not self.negations or match["not"] is None:
+                return match.end()
+        return -1
+
+
+_BLANKS = r"\s{1,4}"

@@ -1,73 +1,124 @@
-"""Texts as words: told from each other without punctuation, and how much two of them share."""
+"""Words and numbers of a text in one form, so that what was said can be found again however it is written."""
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from binascii import b2a_base64
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+from zlib import crc32
 
-_MARKS = re.compile(r"[^\w\s]")
-_WORD = re.compile(r"\w+")
+CODE = 5
+"""Characters of the code that stands for a word in state: 30 bits of its CRC, the same in every process.
 
-_EMPTY = frozenset(
-    {
-        *("a", "an", "the", "is", "are", "was", "were", "be", "been", "being", "am", "of", "to", "in", "on", "at"),
-        *("for", "and", "or", "but", "it", "its", "this", "that", "these", "those", "with", "as", "by", "from"),
-        *("i", "you", "we", "they", "he", "she"),
-    }
-)
-"""Words that say next to nothing; two texts that share only these share nothing."""
+Of a million words that were never heard, one is taken for one of a thousand that were.
+"""
+SUFFIX = 4
+"""Digits by which cards and accounts are named: the end of a long number is heard with it."""
+
+_WITH_UNIT = re.compile(r"(\d{1,18})[a-z]{1,3}")
+_WORD = re.compile(r"\d{1,18}(?:[.,]\d{1,18}){0,6}(?![^\W_])|[^\W_]+")
 
 
-def normalized(text: str) -> str:
-    """In lower case, without punctuation, with single blanks.
+def words_of(text: str) -> list[str]:
+    """The words of a text in lower case, and its numbers as they are written.
 
-    >>> normalized(" It's  42, Sir! ")
-    'its 42 sir'
+    What is joined by dashes, underscores or signs is taken apart: each part has to be said.
+
+    >>> words_of("ORD-12AB for $1,200.50")
+    ['ord', '12ab', 'for', '1,200.50']
     """
-    return " ".join(_MARKS.sub("", text.lower()).split())
+    return _WORD.findall(text.casefold())
 
 
-def words(text: str) -> list[str]:
-    """Its words in lower case, without those that say nothing, unless it has no others.
+def forms(word: str) -> tuple[str, ...]:
+    """What a word may stand for: a number without separators and zeros that say nothing; else the word itself.
 
-    >>> words("The order is HERE."), words("It is.")
-    (['order', 'here'], ['it', 'is'])
+    A number with up to three letters behind it, as in 20th or 58eur, stands for the number too.
+
+    >>> forms("1,200.50"), forms("058"), forms("1.200"), forms("20th"), forms("12ab9")
+    (('1200.5',), ('58',), ('1200', '1.2'), ('20th', '20'), ('12ab9',))
     """
-    found: list[str] = _WORD.findall(text.lower())
-    return [word for word in found if word not in _EMPTY] or found
+    if not word[0].isdecimal():
+        return (word,)
+    if not word.replace(".", "").replace(",", "").isdecimal():
+        unit = _WITH_UNIT.fullmatch(word)
+        return (word,) if unit is None else (word, _plain(unit[1], ""))
+    signs = [sign for sign in word if sign in ".,"]
+    if not signs:
+        return (_plain(word, ""),)
+    last = max(word.rfind("."), word.rfind(","))
+    whole, part = word[:last], word[last + 1 :]
+    groups = re.split("[.,]", word)
+    are_thousands = 1 <= len(groups[0]) <= 3 and groups[0] != "0" and all(len(group) == 3 for group in groups[1:])
+    if len(set(signs)) == 2:
+        return (_plain(re.sub("[.,]", "", whole), part),)
+    if len(signs) > 1:
+        return (_plain("".join(groups), ""),) if are_thousands else (word,)
+    decimal = _plain(whole, part)
+    return (_plain(whole + part, ""), decimal) if are_thousands else (decimal,)
 
 
-def shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many words two texts share, each as often as in both.
+def _plain(whole: str, part: str) -> str:
+    whole, part = whole.lstrip("0") or "0", part.rstrip("0")
+    return f"{whole}.{part}" if part else whole
 
-    >>> shared(["a", "b", "b"], ["b", "b", "b", "c"])
-    2
+
+def codes_of(texts: Iterable[str], *, values: bool = False) -> set[str]:
+    """What stands in state for all that is heard with these texts: forms of words, and the ends of long numbers.
+
+    With ``values`` only words that hold something else than letters.
     """
-    return (Counter(one) & Counter(other)).total()
+    found: set[str] = set()
+    for text in set(texts):
+        if len(text) <= _SHORT:
+            found.update(_codes(text, values))
+        else:
+            for chunk in set(text.split()):  # No word goes on behind a blank.
+                found.update(_codes(chunk, values) if len(chunk) <= _SHORT else _codes.__wrapped__(chunk, values))
+    return found
 
 
-def in_common(one: Sequence[str], other: Sequence[str]) -> int:
-    """The longest list of words that stands in both in the same order, others between them left out.
+_SHORT = 40
+"""Characters of a text whose codes are kept at hand: the names and values of one run are mostly those of the next."""
 
-    The rows of the usual table are kept as bits of one number, so that a long text costs little more than its length.
 
-    >>> in_common(["a", "b", "c", "d"], ["b", "x", "a", "c", "d"])
-    3
+@lru_cache(maxsize=32_768)
+def _codes(text: str, values: bool) -> tuple[str, ...]:
+    found: list[str] = []
+    for word in words_of(text):
+        if word.isalpha():
+            if not values:
+                found.append(code_of(word))
+            continue
+        found += [code_of(form) for form in forms(word)]
+        digits = word.lstrip("abcdefghijklmnopqrstuvwxyz")
+        if len(digits) >= 2 * SUFFIX and digits.isdecimal():
+            found += [code_of(form) for form in forms(digits[-SUFFIX:])]
+    return tuple(found)
+
+
+def code_of(word: str) -> str:
+    """What stands for one form of a word."""
+    return b2a_base64(crc32(word.encode("utf-8", "surrogatepass")).to_bytes(4, "big"))[:CODE].decode()
+
+
+def texts_in(value: Any) -> list[str]:
+    """All names, texts and numbers of a JSON value, as texts, in their order.
+
+    >>> texts_in({"id": "A-1", "lines": [{"n": 2}, True]})
+    ['id', 'A-1', 'lines', 'n', '2']
     """
-    places: dict[str, int] = {}
-    for n, word in enumerate(other):
-        places[word] = places.get(word, 0) | 1 << n
-    whole = (1 << len(other)) - 1
-    row = whole
-    for word in one:
-        met = row & places.get(word, 0)
-        row = ((row + met) | (row - met)) & whole
-    return len(other) - row.bit_count()
-
-
-def f_measure(matched: int, one: Sequence[str], other: Sequence[str]) -> float:
-    """The harmonic mean of a match's shares in two texts; 0 where nothing matched.
-
-    >>> f_measure(2, ["a", "b"], ["a", "b", "c", "d"])
-    0.6666666666666666
-    """
-    return 2 * matched / (len(one) + len(other)) if matched else 0.0
+    found: list[str] = []
+    left = [value]
+    while left:
+        value = left.pop()
+        if value.__class__ is str:
+            found.append(value)
+        elif value.__class__ is dict:
+            for name, item in reversed(value.items()):
+                left += (item, name)
+        elif value.__class__ is list:
+            left += reversed(value)
+        elif value.__class__ is int or value.__class__ is float:
+            found.append(repr(value))
+    return found

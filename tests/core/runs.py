@@ -42,6 +42,7 @@ TEXTS = (
     f"here: ORD-1234567 {LONG}",
     None,
     [{"type": "text", "content": "lot Q7"}, {"type": "blob"}, {"type": "text", "content": "58 refunded"}],
+    "refund ORD-123456 for 58?",
 )
 RESULTS = (
     "ORD-123456",
@@ -55,7 +56,21 @@ RESULTS = (
     "ORD-1234567 ORD-777777",
     f"ORD-1234567 {LONG}",
     "ORD-123456 and on",
+    "Error: no such order",
 )
+ARGS: tuple[Any, ...] = (
+    {"order": "ORD-123456", "amount": 58},
+    {"order": "ORD-123456", "amount": 58.0},
+    {"amount": 58, "order": "ORD-123456"},
+    {"order": "ORD-777777", "amount": "12.50", "currency": "EUR"},
+    '{"order":"ORD-123456","amount":58}',
+    {"order": "ORD-123456", "amount": 7},
+    {},
+    '{"order":"ORD-12',
+    ["ORD-123456"],
+    None,
+)
+USAGES = (None, {"input_tokens": 30, "output_tokens": 5}, {"total_tokens": 40, "cost": 0.25}, {"cost": 1})
 TOOLS = ("orders.find", "payments.refund", "orders.find", "auth.login", "orders.find.v2")
 RECORDS = ("messages", "tools", "results", "usage", "end")
 
@@ -129,7 +144,8 @@ class Builder:
 
     def assistant(self, n: int) -> None:
         self.step += 1
-        self.add(Message, n // 10, role="assistant", **self.content(TEXTS[n % len(TEXTS)], n), **self.in_step())
+        content = self.content(TEXTS[n % len(TEXTS)], n)
+        self.add(Message, n // 10, role="assistant", usage=USAGES[n % 5 % 4], **content, **self.in_step())
 
     def call(self, n: int) -> None:
         self.step += n % 3 > 0
@@ -137,7 +153,8 @@ class Builder:
         repeats = self.plan.ids_repeat and n % 5 == 0
         call_id = None if n % 7 == 0 else f"c{n % 4}" if repeats else f"c{len(self.events)}"
         self.open.append((tool, call_id))
-        self.add(ToolCall, n // 16, name=tool, call_id=call_id, args={"n": n}, **self.in_step())
+        args = UNSENT if self.plan.gaps_in_content and n % 8 == 5 else ARGS[n % len(ARGS)]
+        self.add(ToolCall, n // 16, name=tool, call_id=call_id, args=args, **self.in_step())
 
     def calls(self, n: int) -> None:
         self.call(n)

@@ -18,9 +18,9 @@ from stream_graders.matching.paths import parse, scalar_at
 from stream_graders.matching.patterns import Match, Pattern
 from stream_graders.matching.personal import found
 from stream_graders.matching.redaction import _SECRETS, masked
+from stream_graders.matching.similarity import in_common
 from stream_graders.matching.text import Needle
 from stream_graders.matching.tools import listed
-from stream_graders.matching.words import in_common
 from stream_graders.testing import run
 
 PATHS: dict[str, list[str | int]] = {

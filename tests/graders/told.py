@@ -80,10 +80,10 @@ def reply_of(events: Sequence[Event]) -> Reply:
     return Reply(text(spoken[-1].content), True, not unheard, cut, is_cut(spoken[-1]))
 
 
-def calls_of_results(run: Sequence[Event]) -> dict[str, ToolCall | None]:
-    """The call that each result answers, by the result's event id, where that is known."""
+def calls_of_results(run: Sequence[Event]) -> dict[str, ToolCall]:
+    """The call that each result answers, by the result's event id; a result without one is left out."""
     waiting: list[ToolCall] = []
-    calls: dict[str, ToolCall | None] = {}
+    calls: dict[str, ToolCall] = {}
     for event in run:
         if isinstance(event, ToolCall):
             waiting.append(event)
@@ -95,8 +95,8 @@ def calls_of_results(run: Sequence[Event]) -> dict[str, ToolCall | None]:
                 answers = same or (bare if event.name is not None or len(bare) == 1 else [])
             else:
                 answers = bare if event.name is not None and bare else fits if len(fits) == 1 else []
-            calls[event.id] = answers[0] if answers else None
             if answers:
+                calls[event.id] = answers[0]
                 waiting.remove(answers[0])
     return calls
 
@@ -107,10 +107,20 @@ def tools_of_results(run: Sequence[Event]) -> dict[str, str | None]:
     tools: dict[str, str | None] = {}
     for event in run:
         if isinstance(event, ToolResult):
-            call = calls[event.id]
+            call = calls.get(event.id)
             tools[event.id] = event.name if event.name is not None or call is None else call.name
     return tools
 
 
 def called_names(events: Sequence[Event]) -> list[str]:
     return [event.name for event in events if isinstance(event, ToolCall)]
+
+
+def tokens_in(usage: dict[str, Any]) -> float | None:
+    """The tokens of a usage, under the names that are in use."""
+    for total in ("total_tokens", "total"):
+        if total in usage:
+            return float(usage[total])
+    names = [("input_tokens", "prompt_tokens", "input"), ("output_tokens", "completion_tokens", "output")]
+    parts = [usage[name] for of in names for name in of if name in usage]
+    return float(sum(parts)) if parts else None

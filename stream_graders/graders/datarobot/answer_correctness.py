@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...grading import Seen
-from ...matching.words import normalized
+from ...matching.similarity import normalized
 from ...verdicts import Finding, Outcome, Reason
 from ._case import Case
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...grading import Seen
-from ...matching.words import f_measure, in_common, shared, words
+from ...matching.similarity import f_measure, in_common, shared, words
 from ...verdicts import Finding, Reason
 from ._case import Case, entries
 

@@ -7,6 +7,7 @@ from ...events import Event, Message, ToolCall
 from ...grading import Grader, RunFacts, Seen
 from ...matching.tools import fits
 from ...verdicts import Finding, Outcome, Point, Reason
+from ._steps import is_past
 
 
 @dataclass
@@ -45,7 +46,7 @@ class Precedes(Grader):
         if self.settled:
             return
         event = seen.event
-        if self.followed is not None and self._is_past(event, self.followed[4]):
+        if self.followed is not None and is_past(event, self.followed[4]):
             self.followed[2] = seen.gap  # A ``first`` of the same step may be missing too.
             self.settled = True
             return
@@ -72,10 +73,3 @@ class Precedes(Grader):
         led = Point(self.led[0], self.led[1], "name")
         text = f"{name} was called after {self.first}"
         return Finding(Outcome.PASS, Reason.PRECEDED, text, (led, point), sound=not self.led[2] and certain)
-
-    @staticmethod
-    def _is_past(event: Event, step: int) -> bool:
-        """Does this event show that the step of the waiting ``then`` is over?"""
-        if isinstance(event, Message) and event.role != "user" and event.step is None:
-            return False
-        return event.step != step

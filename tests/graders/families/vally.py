@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
@@ -39,7 +40,7 @@ from stream_graders.graders.vally.turn_count import TurnCount
 from stream_graders.graders.vally.wall_time import WallTime
 from stream_graders.grading import Grader
 from stream_graders.testing import run
-from tests.graders.told import Oracle, Told, assistant, calls_of_results, is_cut, reply_of, searched, text
+from tests.graders.told import Oracle, Told, assistant, calls_of_results, is_cut, reply_of, searched, text, tokens_in
 
 GRADERS: dict[str, Grader] = {
     "echo by pattern": AssistantContainsToolOutput(["orders"], "ORD-[0-9]{6}"),
@@ -185,14 +186,20 @@ def output(grader: Any, events: Sequence[Event], tools: Any) -> Told:
     return reply.told("fail" if negated else "pass", words(grader, found=True, where="output"), firm=firm)
 
 
+def object_or_text(args: Any) -> Any:
+    if isinstance(args, str):
+        with suppress(ValueError):
+            read = from_json(args)
+            return read if isinstance(read, dict) else args
+    return args
+
+
 def asked(call: ToolCall, entry: Any) -> bool | None:
     """Does a call meet an entry, its result aside; None if nobody knows."""
     entry = {"name": entry} if isinstance(entry, str) else entry
     if not re.search(entry["name"], call.name):
         return False
-    args = call.args
-    if isinstance(args, str) and args.startswith("{"):
-        args = from_json(args)
+    args = object_or_text(call.args)
     known: list[bool | None] = []
     if "before_step" in entry:
         known.append(None if call.step is None else call.step < entry["before_step"])
@@ -204,6 +211,7 @@ def asked(call: ToolCall, entry: Any) -> bool | None:
         elif isinstance(args, str):
             known.append(None)
         else:
+            args = args if isinstance(args, dict) else {}
             known += [key in args and bool(re.search(p, compact(args[key]))) for key, p in entry["args"].items()]
     return False if False in known else None if None in known else True
 
@@ -214,7 +222,7 @@ def tool_calls(grader: ToolCalls, events: Sequence[Event], tools: Any) -> Told:
         return Told("fail", 'invalid pattern "(a"', certain=True)
     answered = calls_of_results(events)
     calls = [event for event in events if isinstance(event, ToolCall)]
-    results = {id(call): e for e in events if isinstance(e, ToolResult) and (call := answered[e.id]) is not None}
+    results = {id(call): e for e in events if isinstance(e, ToolResult) and (call := answered.get(e.id)) is not None}
 
     def met(call: ToolCall, entry: Any) -> bool | None:
         fits = asked(call, entry)
@@ -234,9 +242,9 @@ def tool_calls(grader: ToolCalls, events: Sequence[Event], tools: Any) -> Told:
         if not isinstance(entry, dict) or "result" not in entry:
             return False
         for n, event in enumerate(events):
-            if isinstance(event, ToolResult) and answered[event.id] is None:
+            if isinstance(event, ToolResult) and answered.get(event.id) is None:
                 before = [c for c in events[:n] if isinstance(c, ToolCall) and asked(c, entry) is not False]
-                done = [answered[e.id] for e in events[:n] if isinstance(e, ToolResult)]
+                done = [answered.get(e.id) for e in events[:n] if isinstance(e, ToolResult)]
                 if any(all(call is not other for other in done) for call in before):
                     return True
         return False
@@ -283,7 +291,7 @@ def repeats(grader: MaxRepeat, events: Sequence[Event], tools: dict[str, str | N
             unknown = tools[event.id] is None or is_cut(event) or (event.result is UNSENT and not event.result_raw)
             done.append(None if unknown else (tools[event.id], searched(event)))
         elif isinstance(event, ToolCall) and grader.match != "observation":
-            args = from_json(event.args) if isinstance(event.args, str) and event.args[:1] == "{" else event.args
+            args = object_or_text(event.args)
             unknown = grader.match == "name-args" and (is_cut(event) or args is UNSENT)
             done.append(None if unknown else (event.name, args if grader.match == "name-args" else ""))
     rows = [len(list(row)) for key, row in groupby(done) if key is not None]
@@ -335,9 +343,8 @@ def errors_made(grader: ErrorCount, events: Sequence[Event], tools: Any) -> Told
 
 def tokens_taken(grader: TokenBudget, events: Sequence[Event], tools: Any) -> Told:
     def tokens(usage: dict[str, int] | None) -> int | None:
-        if usage is None or not usage:
-            return None
-        return usage["total"] if "total" in usage else sum(usage.values())
+        count = tokens_in(usage or {})
+        return None if count is None else int(count)
 
     of = [tokens(event.usage) for event in events if isinstance(event, Message)]
     whole = [tokens(event.usage) for event in events if isinstance(event, RunEnd)]
