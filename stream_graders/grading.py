@@ -155,6 +155,9 @@ class Grader:
     assumes: ClassVar[str | None] = None
     """What makes a run fail that has nothing to do with the question: "a run in which …". Such a check wants `when`."""
 
+    of_record: ClassVar[bool] = False
+    """True if it judges how the run was recorded: what is missing is what it looks for, and a fail because of that is
+    no wrong verdict on the run."""
     references: ClassVar[dict[str, str]] = {}
     """Settings that a run may bring along, each with its path in ``run.start.expected``: dots between names, as in
     ``metadata.reference_calls``. Such a setting is typed ``Any``, and whatever it holds raises nothing."""
