@@ -47,6 +47,8 @@ MOST = 0.6
 """The share of a text's letters from which its script is the one it is written in."""
 ENOUGH = 3
 """Common words that tell a language."""
+LOOKED_AT = 1_000
+"""Characters from the beginning of a text that are looked at."""
 
 
 def language_of(text: str) -> tuple[str, str]:
@@ -57,6 +59,7 @@ def language_of(text: str) -> tuple[str, str]:
     >>> language_of("ご注文は発送されました。"), language_of("Ваш заказ в пути"), language_of("OK")
     (('ja', 'ja'), ('', 'cyrillic'), ('', 'latin'))
     """
+    text = text[:LOOKED_AT]
     script = "latin" if text.isascii() and _LETTERS["latin"].search(text) else _script_of(text)
     return (_by_words(text) if script == "latin" else script if len(script) == 2 else ""), script
 
@@ -73,7 +76,8 @@ def _script_of(text: str) -> str:
 def _by_words(text: str) -> str:
     hits = dict.fromkeys(_COMMON, 0)
     for word in _WORD.findall(text.casefold()):
-        for language in _LANGUAGES.get(word, ()):
-            hits[language] += 1
+        if word in _LANGUAGES:
+            for language in _LANGUAGES[word]:
+                hits[language] += 1
     second, first = sorted(hits, key=lambda name: hits[name])[-2:]
     return first if hits[first] >= ENOUGH and hits[first] > hits[second] else ""

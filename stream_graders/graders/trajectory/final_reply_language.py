@@ -15,9 +15,9 @@ class FinalReplyLanguage(ReplyGrader):
 
     It goes by script, and for text in Latin letters by the commonest words of English, German, French, Spanish, Italian,
     Portuguese and Dutch (de, en, es, fr, it, nl, pt). Greek, Hebrew, Japanese, Korean, Thai and Chinese (el, he, ja, ko,
-    th, zh) are told by their scripts, and ``latin``, ``cyrillic``, ``arabic`` and ``devanagari`` only as scripts. A
-    reply that is too short or too mixed to tell is not graded, one without letters like it; a run without a reply is
-    skipped.
+    th, zh) are told by their scripts, and ``latin``, ``cyrillic``, ``arabic`` and ``devanagari`` only as scripts. Of a
+    reply its first 1,000 characters count. One that is too short or too mixed to tell is not graded, nor is one without
+    letters; a run without a reply is skipped.
 
     >>> from stream_graders.testing import graded, run
     >>> graded(FinalReplyLanguage("de"), run().says("Your order is on the way to you.").ends()).evidence
