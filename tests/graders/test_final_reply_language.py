@@ -1,12 +1,10 @@
-"""`trajectory.final_reply_language` and `trajectory.refusal`: in which language the reply is, and whether it refuses."""
+"""`trajectory.final_reply_language`: in which language the reply is."""
 
 import pytest
 
-from stream_graders.events import UNSENT
 from stream_graders.graders.trajectory.final_reply_language import FinalReplyLanguage
-from stream_graders.graders.trajectory.refusal import Refusal
 from stream_graders.matching.languages import language_of
-from stream_graders.testing import Story, graded, run
+from stream_graders.testing import graded, run
 
 TEXTS = {
     "en": "Your order is on the way, and it should be with you in two days.",
@@ -66,44 +64,6 @@ def test_only_the_last_reply_counts() -> None:
     assert graded(FinalReplyLanguage("en"), run().says(TEXTS["en"]).ends(output=TEXTS["de"])).outcome == "fail"
 
 
-REFUSES = {
-    "it refuses": ("I'm sorry, I can't help with that.", "fail", "pass", 'the reply refuses: "I can\'t help"'),
-    "in another case": ("i cannot HELP you", "fail", "pass", 'the reply refuses: "i cannot HELP"'),
-    "it does not": ("Here you are.", "pass", "fail", "the reply does not refuse"),
-}
-
-
-@pytest.mark.parametrize(("reply", "no_refusal", "refusal", "evidence"), REFUSES.values(), ids=list(REFUSES))
-def test_refusals(reply: str, no_refusal: str, refusal: str, evidence: str) -> None:
-    patterns = ["(?i)i can(no|')t help", "(?i)not allowed to"]
-    story = run().says("one moment").says(reply).ends()
-    verdict = graded(Refusal(patterns), story)
-    assert (verdict.outcome, verdict.evidence) == (no_refusal, evidence)
-    assert graded(Refusal(patterns, "refusal"), story).outcome == refusal
-
-
-def test_an_earlier_refusal_does_not_count() -> None:
-    assert graded(Refusal(["no"]), run().says("no").says("well, yes").ends()).outcome == "pass"
-
-
-UNKNOWN: dict[str, tuple[Story, str]] = {
-    "a reply that was not sent": (run().starts().says(UNSENT), "content_missing"),
-    "a reply that was cut": (run().starts().says("I can", flags=("truncated",)), "truncated"),
-    "a reply that is cut in the refusal": (run().starts().says("well, no", flags=("truncated",)), "truncated"),
-}
-
-
-@pytest.mark.parametrize(("story", "reason"), UNKNOWN.values(), ids=list(UNKNOWN))
-def test_what_is_not_known_is_no_verdict(story: Story, reason: str) -> None:
-    assert graded(Refusal(["no"]), story.ends()).reason == reason
-
-
 def test_without_a_reply_there_is_nothing_to_judge() -> None:
-    for grader in (Refusal(["no"]), Refusal(["no"], "refusal"), FinalReplyLanguage("en")):
-        assert graded(grader, run().starts().asks("x").calls("f").ends()).outcome == "skipped"
-        assert graded(grader, run().starts().ends()).outcome == "skipped"
-
-
-@pytest.mark.parametrize("patterns", [[], [""], ["a", "(b"]])
-def test_patterns_are_asked_for(patterns: list[str]) -> None:
-    assert [name for name, _ in Refusal(patterns).problems()] == ["patterns"]
+    assert graded(FinalReplyLanguage("en"), run().starts().asks("x").calls("f").ends()).outcome == "skipped"
+    assert graded(FinalReplyLanguage("en"), run().starts().ends()).outcome == "skipped"
