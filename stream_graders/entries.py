@@ -121,21 +121,32 @@ class Entry:
     def snapshot(self) -> list[Any]:
         """The state as JSON values."""
         kept = None if isinstance(self.grader, Gone) else self.grader.snapshot()
-        return [
-            self.check.name, self.check.version, kept, self.settled, self.decided, self.raised,
-            self.gave_up, self.called, self.said, self.in_turn, self.astray, self.over, self.revision, self.published,
-            self.violation, self.turn, 0 if self.turns is None else self.turns.snapshot(), self.unfit,
+        told = [
+            self.check.name, self.check.version, kept, self.settled, self.revision, self.decided, self.published,
+            self.called, self.said, self.violation, self.raised, self.gave_up, self.in_turn, self.astray, self.over,
+            self.turn, 0 if self.turns is None else self.turns.snapshot(), self.unfit,
         ]  # fmt: skip
+        # Of most checks little but their grader's state is to be told, so the rest is left off where it is untouched.
+        count = len(told)
+        while count > 3 and told[count - 1] == _UNTOUCHED[count - 1]:
+            count -= 1
+        return told[:count]
 
     def restore(self, values: Sequence[Any]) -> None:
         """Take over a state that `snapshot` gave."""
         if not isinstance(self.grader, Gone):
             self.grader.restore(values[2])
-        decided = values[4]
+        (_, _, _, self.settled, self.revision, decided, self.published, self.called, self.said, self.violation,
+         self.raised, self.gave_up, self.in_turn, self.astray, self.over, self.turn, turns,
+         self.unfit) = [*values, *_UNTOUCHED[len(values) :]]  # fmt: skip
         self.decided = None if decided is None else (decided[0], decided[1], decided[2], decided[3])
-        (self.settled, _, self.raised, self.gave_up, self.called, self.said, self.in_turn, self.astray, self.over,
-         self.revision, self.published, self.violation, self.turn, turns, self.unfit) = values[3:]  # fmt: skip
         self.turns = Turns.resume(turns) if turns else None
+
+
+_UNTOUCHED: list[Any] = [
+    None, None, None, False, -1, None, None, False, False, "none", None, False, 0, False, False, None, 0, None,
+]  # fmt: skip
+"""A snapshot of a check on the whole run that nothing was said of; a grader that is settled from the beginning says so."""
 
 
 @dataclass

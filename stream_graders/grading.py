@@ -156,8 +156,12 @@ class Grader:
     """What makes a run fail that has nothing to do with the question: "a run in which …". Such a check wants `when`."""
     metadata: ClassVar[dict[str, str]] = {}
     """What its source says of such a grader, in the source's words: for manual pages and reports."""
+    of_record: ClassVar[bool] = False
+    """True if it judges how the run was recorded: what is missing is what it looks for, and a fail because of that is
+    no wrong verdict on the run."""
     references: ClassVar[dict[str, str]] = {}
-    """Settings that a run may bring along, each with its place in ``expected`` of its start, as ``metadata.canary``. Such a setting is typed ``Any``, and whatever it holds raises nothing."""
+    """Settings that a run may bring along, each with its place in ``expected`` of its start, as ``metadata.canary``. Such a setting
+    is typed ``Any``, and whatever it holds raises nothing."""
 
     settled: bool = field(default=False, init=False)
 

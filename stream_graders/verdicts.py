@@ -97,6 +97,13 @@ class Reason(ClosedList):
     UNTRACED = "untraced", "a value comes from nowhere in the run"
     CONSENTED = "consented", "the user agreed before each call that needs it"
     NOT_CONSENTED = "not_consented", "a call was made that the user had not agreed to"
+    LANGUAGE_MEANT = "language_meant", "the reply is in the language that it should be in"
+    OTHER_LANGUAGE = "other_language", "the reply is in another language, or another script"
+    LANGUAGE_UNKNOWN = "language_unknown", "the reply is too short or too mixed to tell its language"
+    REFUSED = "refused", "the reply refuses"
+    NOT_REFUSED = "not_refused", "the reply does not refuse"
+    GOOD_RECORD = "good_record", "the record of the run is whole and consistent"
+    BAD_RECORD = "bad_record", "the record of the run has holes, or contradicts itself"
     UNPAIRED = "unpaired", "a result could not be paired with its call, and that call could change the outcome"
     # skipped
     NOT_APPLICABLE = "not_applicable", "the condition under `when` did not come true"

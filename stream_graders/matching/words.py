@@ -97,6 +97,16 @@ def _codes(text: str, values: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
+def asked_codes(word: str) -> tuple[str, ...]:
+    """The codes of which one is heard if the word was."""
+    return _asked(word) if len(word) <= _SHORT else tuple(code_of(form) for form in forms(word))
+
+
+@lru_cache(maxsize=8_192)
+def _asked(word: str) -> tuple[str, ...]:
+    return tuple(code_of(form) for form in forms(word))
+
+
 def code_of(word: str) -> str:
     """What stands for one form of a word."""
     return b2a_base64(crc32(word.encode("utf-8", "surrogatepass")).to_bytes(4, "big"))[:CODE].decode()

@@ -20,10 +20,18 @@ from stream_graders.events import (
     TurnEnd,
 )
 from stream_graders.suites import Check
-from tests.graders.families import agentlasso, datarobot, trajectory, trajectory_calls, trajectory_values, vally
+from tests.graders.families import (
+    agentlasso,
+    datarobot,
+    trajectory,
+    trajectory_calls,
+    trajectory_replies,
+    trajectory_values,
+    vally,
+)
 from tests.graders.told import Oracle, Told, assistant, called_names, is_cut, text, tools_of_results
 
-FAMILIES = (vally, agentlasso, datarobot, trajectory, trajectory_calls, trajectory_values)
+FAMILIES = (vally, agentlasso, datarobot, trajectory, trajectory_calls, trajectory_values, trajectory_replies)
 ORACLES: dict[type, Oracle] = {kind: oracle for family in FAMILIES for kind, oracle in family.ORACLES.items()}
 
 # -- a check around it -------------------------------------------------------------------------------------------------

@@ -193,6 +193,24 @@ def test_a_value_at_a_cut_is_no_value() -> None:
     assert graded(UngroundedReply(), story).reason == "truncated"
 
 
+def test_a_word_at_a_cut_was_not_said() -> None:
+    story = run().starts().asks("for Jo Smith", flags=("truncated",)).calls("book", {"name": "Smith"}).ends()
+    assert graded(BOOK, story).outcome == "not_graded"
+    story = run().starts().asks("for Smith and", flags=("truncated",)).calls("book", {"name": "Smith"}).ends()
+    assert graded(BOOK, story).outcome == "pass"
+
+
+def test_two_runs_do_not_hear_each_other() -> None:
+    one, other = BOOK.fresh(), BOOK.fresh()
+    assert isinstance(one, UnseenArgument)
+    assert isinstance(other, UnseenArgument)
+    one.hear(["smith"])
+    assert (one.is_heard("smith"), other.is_heard("smith")) == (True, False)
+    other.restore(one.snapshot())
+    one.hear(["jones"])
+    assert (other.is_heard("smith"), other.is_heard("jones")) == (True, False)
+
+
 DECIDING = {
     "lookup": (LOOKUP, found().calls("cancel", WRITE).calls("cancel", {"id": "ORD-9"}).says("x"), 4),
     "value": (BOOK, run().starts().asks("x").calls("book", {"name": "Smith"}).says("x"), 2),

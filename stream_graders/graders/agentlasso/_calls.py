@@ -1,8 +1,8 @@
 """Which tools the agent called, for the details of the tool checks."""
 
-NAMES = 32
+NAMES = 24
 """Tool names remembered for the detail of a check."""
-LENGTH = 1_000
+LENGTH = 700
 """Characters of them together: evidence shows no more."""
 _MORE = "…"
 

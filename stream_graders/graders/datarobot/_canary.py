@@ -35,9 +35,9 @@ class Canary(Case):
             (there if canary in lower else missing).append(n)
         return [named(there), named(missing)]
 
-    def shows(self, seen: Seen, judgement: Any) -> tuple[int, int]:
-        start = min((seen.lower.find(self._lower[n]) for n in judgement[0][0]), default=0)
-        return (start, start)
+    def shows(self, seen: Seen, judgement: Any) -> tuple[int, int] | None:
+        start = min((seen.lower.find(self._lower[n]) for n in judgement[0][0]), default=None)
+        return None if start is None else (start, start)
 
     def split(self, judgement: Any) -> tuple[Any, Any]:
         """The places of the canaries that are in the reply, and of those that are not."""

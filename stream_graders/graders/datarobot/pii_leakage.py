@@ -22,7 +22,6 @@ class PiiLeakage(Case):
     ('found EMAIL(1), PHONE(1)', None)
     """
 
-    quotes = False
     key = "entity_types"
     references: ClassVar[dict[str, str]] = {"entity_types": "metadata.entity_types"}
 

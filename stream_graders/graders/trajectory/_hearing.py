@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ...events import ToolResult, from_json
 from ...grading import Grader, Seen
-from ...matching.words import CODE, code_of, codes_of, forms, texts_in
+from ...matching.words import CODE, asked_codes, codes_of, texts_in
 
 WORDS = 2_000
 """Words remembered; a run of the recorded ones has a few hundred."""
@@ -67,7 +67,7 @@ class Hearing(Grader):
     def is_heard(self, word: str) -> bool:
         """Was a word said, or a number in any of the ways to read it?"""
         known = self._known()
-        return any(code_of(form) in known for form in forms(word))
+        return any(code in known for code in asked_codes(word))
 
     def doubt(self) -> str:
         """Why a word that is not known may have been said all the same; "" if it cannot."""

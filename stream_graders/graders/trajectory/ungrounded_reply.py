@@ -53,14 +53,15 @@ class UngroundedReply(Hearing, ReplyGrader):
         """How many values the reply holds, those that were not said, and why one may have been all the same."""
         # What stands at a cut may be the beginning of a value.
         text = " ".join(seen.text.split()[:-1]) if seen.truncated else seen.text
-        values = [word for word in dict.fromkeys(words_of(text)) if _is_value(word)]
+        numbers = dict.fromkeys([word for word in words_of(text) if not word.isalpha()])
+        values = [word for word in numbers if _is_value(word)]
         unheard = [word[:40] for word in values if not self.is_heard(word)]
         return [len(values), unheard[:NAMED], len(unheard), self.doubt() if unheard else ""]
 
-    def shows(self, seen: Seen, judgement: Any) -> tuple[int, int]:
+    def shows(self, seen: Seen, judgement: Any) -> tuple[int, int] | None:
         text = seen.text.casefold()
         if not judgement[1] or len(text) != len(seen.text):
-            return (0, 0)
+            return None
         start = max(0, text.find(judgement[1][0]))
         return (start, start + len(judgement[1][0]))
 
@@ -89,6 +90,6 @@ class UngroundedReply(Hearing, ReplyGrader):
 
 def _is_value(word: str) -> bool:
     """Does a word hold a digit, and is no small number?"""
-    if word.isalpha() or not any(sign.isdecimal() for sign in word):
+    if not any(sign.isdecimal() for sign in word):
         return False
     return not any(len(form) <= 2 and form.isdecimal() and int(form) <= SMALL for form in forms(word))

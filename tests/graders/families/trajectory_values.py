@@ -17,7 +17,7 @@ from stream_graders.grading import Grader
 from stream_graders.testing import run
 from tests.graders.families.trajectory import arguments, calls_in, fits, fits_any, is_failure, is_hidden
 from tests.graders.families.trajectory_calls import alike, is_unsent, number
-from tests.graders.told import Oracle, Told, assistant, calls_of_results, is_cut, searched, text
+from tests.graders.told import Oracle, Told, assistant, calls_of_results, is_cut, reply_of, searched, text
 
 GRADERS: dict[str, Grader] = {
     "arguments of refunds": Arguments("payments.*", ["order"], {"amount": {"type": "number", "maximum": 58}}),
@@ -266,8 +266,7 @@ def ungrounded_reply(grader: UngroundedReply, events: Sequence[Event], tools: An
     ends = [event for event in events if isinstance(event, RunEnd) and text(event.output)]
     spoken = [message for message in assistant(events) if text(message.content)]
     if not ends and not spoken:
-        cut = any(is_cut(message) for message in assistant(events)[-1:])
-        return Told("skipped", "there is no reply", cut=cut)
+        return Told("skipped", "there is no reply", cut=reply_of(events).cut)
     of: Event = ends[-1] if ends else spoken[-1]
     reply = text(ends[-1].output) if ends else text(spoken[-1].content)
     unread = (
