@@ -5,7 +5,17 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from stream_graders.events import UNSENT, Event, Message, RunEnd, ToolCall, ToolResult, canonical_json, from_json
+from stream_graders.events import (
+    UNSENT,
+    Event,
+    Message,
+    RunEnd,
+    RunStart,
+    ToolCall,
+    ToolResult,
+    canonical_json,
+    from_json,
+)
 from stream_graders.graders.trajectory.allowed_tools import AllowedTools
 from stream_graders.graders.trajectory.bad_end import BadEnd
 from stream_graders.graders.trajectory.budget import Budget
@@ -86,6 +96,13 @@ def fits(name: str, pattern: str) -> bool:
 
 def fits_any(name: str | None, patterns: Sequence[str] | None) -> bool:
     return name is not None and any(fits(name, pattern) for pattern in patterns or ())
+
+
+def reports(events: Sequence[Event], *records: str) -> bool:
+    """Does the run report these records, as far as it says?"""
+    start = next((event for event in events if isinstance(event, RunStart)), None)
+    told = None if start is None else start.reports
+    return told is None or set(records) <= set(told)
 
 
 def calls_in(events: Sequence[Event]) -> list[ToolCall]:
@@ -180,14 +197,18 @@ def tool_errors(grader: ToolErrors, events: Sequence[Event], tools: dict[str, st
     if grader.max is not None and errors > grader.max:
         seen = [sum(is_failure(e) is True for e in results[: n + 1]) for n in range(len(results))]
         return Told("fail", f"{grader.max + 1} of {seen.index(grader.max + 1) + 1} tool results", certain=True)
+    if not reports(events, "results"):
+        return Told("not_graded", "content_missing")
     if unnamed:
         return Told("not_graded", "unpaired")
     if not results:
         return Told("skipped", "no result")
+    unread = [e for e in results if is_failure(e) is None]
+    if unread:
+        return Told("not_graded", "truncated" if any(is_cut(e) for e in unread) else "content_missing")
     if grader.max_rate is not None and errors / len(results) > grader.max_rate:
         return Told("fail", f"{errors} of {len(results)} tool results")
-    cut = any(is_failure(e) is None and is_cut(e) for e in results)
-    return Told("pass", f"{errors} of {len(results)} tool results", cut=cut)
+    return Told("pass", f"{errors} of {len(results)} tool results")
 
 
 def repeated_call(grader: RepeatedCall, events: Sequence[Event], tools: dict[str, str | None]) -> Told:
@@ -294,6 +315,9 @@ def budget(grader: Budget, events: Sequence[Event], tools: Any) -> Told:
             value = _measured(grader, events[:n])[over[0]][0] or 0
             return Told("fail", f"{over[0].replace('?', f'{value:g}')}, at most", certain=True)
     told = _measured(grader, events)
+    said = [name for name in told if name not in ("? tool calls", "? seconds")]
+    if said and not reports(events, "messages"):
+        return Told("not_graded", "not_measured")
     needs = {"tools"} if grader.max_calls is not None or grader.max_steps is not None else set[str]()
     if any(value is None or doubt for value, _, doubt in told.values()):
         return Told("not_graded", "not_measured")
@@ -357,6 +381,8 @@ def responds_within(grader: RespondsWithin, events: Sequence[Event], tools: Any)
     slow = [took for took in waited if took is not None and took > grader.seconds]
     if slow:
         return Told("fail", f"a reply took {slow[0]:g} s", certain=True)
+    if not reports(events, "messages"):
+        return Told("not_graded", "content_missing")
     if None in waited:
         return Told("not_graded", "not_measured")
     return Told("pass", "the slowest reply took") if waited else Told("skipped", "no message of the user was answered")
@@ -366,11 +392,11 @@ ORACLES: dict[type, Oracle] = {
     Precedes: Oracle(precedes, {"tools"}),
     AllowedTools: Oracle(allowed_tools, {"tools"}),
     NeverAfter: Oracle(never_after, {"tools"}),
-    ToolErrors: Oracle(tool_errors, {"tools", "results"}),
+    ToolErrors: Oracle(tool_errors, {"tools"}),
     RepeatedCall: Oracle(repeated_call, {"tools", "results"}),
     RetriedSameError: Oracle(retried_same_error, {"tools", "results"}),
     BadEnd: Oracle(bad_end, set()),
     NoReply: Oracle(no_reply, {"messages"}),
     Budget: Oracle(budget, set()),
-    RespondsWithin: Oracle(responds_within, {"messages"}),
+    RespondsWithin: Oracle(responds_within, set()),
 }
