@@ -6,15 +6,10 @@ from itertools import groupby
 from typing import Any
 
 from stream_graders.events import (
-    UNSENT,
     Event,
     Message,
     RunEnd,
-    RunStart,
     ToolCall,
-    ToolResult,
-    canonical_json,
-    from_json,
 )
 from stream_graders.graders.trajectory.allowed_tools import AllowedTools
 from stream_graders.graders.trajectory.bad_end import BadEnd
@@ -28,6 +23,7 @@ from stream_graders.graders.trajectory.retried_same_error import RetriedSameErro
 from stream_graders.graders.trajectory.tool_errors import ToolErrors
 from stream_graders.grading import Grader
 from stream_graders.testing import run
+from tests.graders.calls import calls_in, fits, fits_any, is_failure, is_hidden, reports, results_in, same
 from tests.graders.told import Oracle, Told, calls_of_results, is_cut, searched, text
 
 GRADERS: dict[str, Grader] = {
@@ -84,62 +80,6 @@ STORIES: dict[str, Iterable[Event]] = {
     "ended by a limit": run().starts().asks("x").says("y").asks("z").ends(status="limit", reason="max_steps"),
 }
 """Runs that this family's graders are held over beside those of `tests.core.stories`."""
-
-
-# -- what the oracles of this family share -----------------------------------------------------------------------------
-
-
-def fits(name: str, pattern: str) -> bool:
-    head, star, tail = pattern.partition("*")
-    return name == pattern or (star == "*" and name.startswith(head) and name.endswith(tail))
-
-
-def fits_any(name: str | None, patterns: Sequence[str] | None) -> bool:
-    return name is not None and any(fits(name, pattern) for pattern in patterns or ())
-
-
-def reports(events: Sequence[Event], *records: str) -> bool:
-    """Does the run report these records, as far as it says?"""
-    start = next((event for event in events if isinstance(event, RunStart)), None)
-    told = None if start is None else start.reports
-    return told is None or set(records) <= set(told)
-
-
-def calls_in(events: Sequence[Event]) -> list[ToolCall]:
-    return [event for event in events if isinstance(event, ToolCall)]
-
-
-def results_in(events: Sequence[Event]) -> list[ToolResult]:
-    return [event for event in events if isinstance(event, ToolResult)]
-
-
-def is_hidden(event: ToolResult) -> bool:
-    return is_cut(event) or (event.result is UNSENT and event.result_raw is None)
-
-
-def is_failure(event: ToolResult) -> bool | None:
-    """None where it is not known."""
-    found = re.search(r"(?i)^\s*error\b", searched(event))
-    if event.is_error or (found and not (is_cut(event) and found.end() == len(searched(event)))):
-        return True
-    return None if is_hidden(event) else False
-
-
-def arguments(call: ToolCall) -> Any:
-    """The arguments as an object where they are one, else as they were sent."""
-    value: Any = {} if call.args is None else call.args
-    try:
-        parsed = from_json(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
-    return parsed if isinstance(parsed, dict) else value
-
-
-def same(call: ToolCall) -> tuple[str, bytes] | None:
-    """Equal for equal calls; None where the arguments are not known."""
-    if call.args is UNSENT or is_cut(call):
-        return None
-    return (call.name, canonical_json(arguments(call)))
 
 
 # -- oracles -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from stream_graders.graders.trajectory.instrumentation import Instrumentation
 from stream_graders.graders.trajectory.refusal import Refusal
 from stream_graders.grading import Grader
 from stream_graders.testing import EPOCH, run
-from tests.graders.families.trajectory import calls_in, results_in
+from tests.graders.calls import calls_in, results_in
 from tests.graders.told import Oracle, Told, assistant, calls_of_results, is_cut, text
 
 GRADERS: dict[str, Grader] = {

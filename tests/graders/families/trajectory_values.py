@@ -15,7 +15,7 @@ from stream_graders.graders.trajectory.write_without_consent import WriteWithout
 from stream_graders.graders.trajectory.write_without_lookup import WriteWithoutLookup
 from stream_graders.grading import Grader
 from stream_graders.testing import run
-from tests.graders.families.trajectory import arguments, calls_in, fits, fits_any, is_failure, is_hidden, reports
+from tests.graders.calls import arguments, calls_in, fits, fits_any, is_failure, is_hidden, reports
 from tests.graders.families.trajectory_calls import alike, is_unsent, number
 from tests.graders.told import Oracle, Told, assistant, calls_of_results, is_cut, searched, text
 
