@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from stream_graders.events import UNSENT
 from stream_graders.graders.trajectory.budget import Budget
 from stream_graders.testing import EPOCH, Story, graded, run
 from tests.graders.cases import deciding
@@ -113,6 +114,14 @@ def test_what_was_counted_stands_whatever_is_missing() -> None:
 def test_without_a_record_no_call_is_known() -> None:
     assert graded(Budget(max_calls=1), run().asks("x").ends()).reason == "record_unknown"
     assert graded(Budget(max_turns=1), run().asks("x").ends()).outcome == "pass"
+
+
+def test_without_messages_no_turn_is_known() -> None:
+    unheard = run().starts(reports=("tools", "end")).calls("f", step=0).ends()
+    assert graded(Budget(max_turns=1), unheard).reason == "not_measured"
+    assert graded(Budget(max_steps=3), unheard).reason == "not_measured"
+    assert graded(Budget(max_calls=1), unheard).outcome == "pass"
+    assert graded(Budget(max_turns=1), run().starts().asks(UNSENT).says(UNSENT).ends()).outcome == "pass"
 
 
 def test_limits_are_asked_for() -> None:

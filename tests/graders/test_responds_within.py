@@ -2,6 +2,7 @@
 
 import pytest
 
+from stream_graders.events import UNSENT
 from stream_graders.graders.trajectory.responds_within import RespondsWithin
 from stream_graders.testing import EPOCH, graded, run
 from tests.graders.cases import Case, deciding, holds
@@ -59,6 +60,11 @@ def test_a_late_reply_is_late_whatever_else_cannot_be_measured() -> None:
 def test_a_gap_may_hide_an_earlier_reply() -> None:
     events = [event for event in run().starts().asks("x").says("y").says("z").ends() if event.seq != 2]
     assert graded(RespondsWithin(1.5), events).outcome == "not_graded"
+
+
+def test_what_is_said_does_not_matter_but_that_it_is_reported() -> None:
+    assert graded(RespondsWithin(2), run().asks(UNSENT).says(UNSENT).ends()).outcome == "pass"
+    assert graded(RespondsWithin(2), run().starts(reports=("tools", "end")).ends()).reason == "content_missing"
 
 
 def test_a_time_is_asked_for() -> None:

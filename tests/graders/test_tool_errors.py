@@ -103,6 +103,13 @@ def test_what_is_not_known_is_no_pass(story: Story, reason: str) -> None:
     assert (verdict.outcome, verdict.reason) == ("not_graded", reason)
 
 
+def test_a_mark_needs_no_text() -> None:
+    story = run().starts().calls("f").returns(UNSENT, is_error=True).calls("f").returns(UNSENT, is_error=False).ends()
+    assert graded(ToolErrors(max=1, error_pattern=None), story).evidence == "1 of 2 tool results are errors"
+    assert graded(ToolErrors(max=0), story).outcome == "fail"
+    assert graded(ToolErrors(max=1), story).outcome == "not_graded"
+
+
 def test_errors_that_were_seen_stand_whatever_is_missing() -> None:
     events: Iterable[Event] = [event for event in failing(2, 2).ends() if event.seq not in (1, 2)]
     assert graded(ToolErrors(max=1), events).outcome == "fail"

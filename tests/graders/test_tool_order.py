@@ -71,7 +71,7 @@ def test_the_last_three_calls_are_evidence_and_the_rest_is_counted() -> None:
         story.calls(f"t{n}")
     verdict = graded(ToolOrder([f"t{n}" for n in range(50)]), story.ends())
     assert [point.seq for point in verdict.points] == [48, 49, 50]
-    assert verdict.evidence.endswith("t31, … (18 more)")
+    assert verdict.evidence.endswith("t23, … (26 more)")
 
 
 def test_what_is_seen_out_of_a_gap_stands_and_what_is_not_is_open() -> None:

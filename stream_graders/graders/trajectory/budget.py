@@ -147,12 +147,14 @@ class Budget(Grader):
         """What is limited, its limit, and what was measured."""
         return [(name, limit, self._measured(name)) for name, limit in self._limits]
 
-    def _unknown(self) -> list[str]:
+    def _unknown(self, run: RunFacts) -> list[str]:
         """The limits of which it is not known that they were kept."""
+        silent = not run.reported("messages")
         doubtful = {
-            "steps": self.unnumbered,
-            "tokens": self.total[0] is None and self.unspent[0],
-            "cost": self.total[1] is None and self.unspent[1],
+            "turns": silent,
+            "steps": silent or self.unnumbered,
+            "tokens": self.total[0] is None and (silent or self.unspent[0]),
+            "cost": self.total[1] is None and (silent or self.unspent[1]),
         }
         return [name for name, _, value in self._compared() if value is None or doubtful.get(name)]
 
@@ -164,7 +166,7 @@ class Budget(Grader):
         told = ", ".join(
             f"{_said(name, value)} of {limit:g}" for name, limit, value in self._compared() if value is not None
         )
-        unknown = self._unknown()
+        unknown = self._unknown(run)
         if unknown:
             text = f"the run does not carry all {' and '.join(unknown)}" + (f"; so far: {told}" if told else "")
             return Finding(Outcome.NOT_GRADED, Reason.NOT_MEASURED, text)

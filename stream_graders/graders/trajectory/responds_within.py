@@ -36,9 +36,6 @@ class RespondsWithin(Grader):
     def wants(self) -> tuple[type[Event], ...]:
         return (Message,)
 
-    def needs(self) -> frozenset[str]:
-        return frozenset({"messages"})
-
     def problems(self) -> list[tuple[str, str]]:
         return [] if self.seconds > 0 else [("seconds", "should be more than 0")]
 
@@ -70,6 +67,8 @@ class RespondsWithin(Grader):
             points = (Point(asked, asked_seq), Point(said, said_seq))
             # An earlier reply may be missing.
             return Finding(Outcome.FAIL, Reason.OUTSIDE_LIMIT, text, points, sound=not gap and not run.disordered)
+        if not run.reported("messages"):  # Asked here: what they say, and whether it was sent, does not matter.
+            return Finding(Outcome.NOT_GRADED, Reason.CONTENT_MISSING, "the run does not report its messages")
         if self.unmeasured:
             text = f"the times of {self.unmeasured} reply(s) cannot be compared with those of the messages before"
             return Finding(Outcome.NOT_GRADED, Reason.NOT_MEASURED, text)

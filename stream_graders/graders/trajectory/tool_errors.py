@@ -32,8 +32,10 @@ class ToolErrors(Grader):
     errors: int = field(default=0, init=False)
     first: list[list[Any]] = field(default_factory=list, init=False)
     """The first three errors: event id, seq, excerpt."""
+    unread: int = field(default=0, init=False)
+    """Results of which it is not known whether they are errors, for want of their text."""
     cut: bool = field(default=False, init=False)
-    """The missing part of a result may make it an error."""
+    """Of one of them only a part is missing."""
     unnamed: int = field(default=0, init=False)
     """Results of which it is not known whether their tool counts."""
 
@@ -44,7 +46,7 @@ class ToolErrors(Grader):
         return (ToolResult,)
 
     def needs(self) -> frozenset[str]:
-        return frozenset({"tools", "results"})
+        return frozenset({"tools"})
 
     def problems(self) -> list[tuple[str, str]]:
         found = self._failures.problems()
@@ -75,23 +77,30 @@ class ToolErrors(Grader):
             paired = self.tools is None or not seen.gap
             self.settled = self.max is not None and self.errors > self.max and paired
         elif failed is None:
+            self.unread += 1
             self.cut = self.cut or seen.truncated
 
     def finding(self, run: RunFacts) -> Finding:
-        if not self.results and not self.unnamed:
-            return Finding(Outcome.SKIPPED, Reason.NOTHING_TO_CHECK, f"no result {self._of()}came")
         points = tuple(Point(event_id, seq, "result", text) for event_id, seq, text in self.first)
         told = f"{self.errors} of {self.results} tool results {self._of()}are errors"
         if self.max is not None and self.errors > self.max:
             text = f"{told}, at most {self.max} allowed"
             return Finding(Outcome.FAIL, Reason.OUTSIDE_LIMIT, text, points, sound=self.settled)
+        if not run.reported("results"):  # Asked here: a result that is marked needs no text.
+            return Finding(Outcome.NOT_GRADED, Reason.CONTENT_MISSING, f"not all results are reported; so far: {told}")
         if self.unnamed:
             text = f"{self.unnamed} result(s) name no tool and answer no known call; so far: {told}"
             return Finding(Outcome.NOT_GRADED, Reason.UNPAIRED, text)
+        if not self.results:
+            return Finding(Outcome.SKIPPED, Reason.NOTHING_TO_CHECK, f"no result {self._of()}came")
+        if self.unread:
+            text = f"of {self.unread} result(s) it is not known whether they are errors; so far: {told}"
+            reason = Reason.TRUNCATED if self.cut else Reason.CONTENT_MISSING
+            return Finding(Outcome.NOT_GRADED, reason, text)
         if self.max_rate is not None and self.errors > self.max_rate * self.results:
             text = f"{told} ({self.errors / self.results:.1%}), at most {self.max_rate:.1%} allowed"
             return Finding(Outcome.FAIL, Reason.OUTSIDE_LIMIT, text, points)
-        return Finding(Outcome.PASS, Reason.WITHIN_LIMIT, told, points, cut=self.cut)
+        return Finding(Outcome.PASS, Reason.WITHIN_LIMIT, told, points)
 
     def _of(self) -> str:
         return "" if self.tools is None else f"of {', '.join(self.tools)} "

@@ -5,7 +5,12 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from stream_graders.events import UNSENT, Event, Message, RunEnd, ToolCall, ToolResult, canonical_json, from_json
+from stream_graders.events import (
+    Event,
+    Message,
+    RunEnd,
+    ToolCall,
+)
 from stream_graders.graders.trajectory.allowed_tools import AllowedTools
 from stream_graders.graders.trajectory.bad_end import BadEnd
 from stream_graders.graders.trajectory.budget import Budget
@@ -18,6 +23,7 @@ from stream_graders.graders.trajectory.retried_same_error import RetriedSameErro
 from stream_graders.graders.trajectory.tool_errors import ToolErrors
 from stream_graders.grading import Grader
 from stream_graders.testing import run
+from tests.graders.calls import calls_in, fits, fits_any, is_failure, is_hidden, reports, results_in, same
 from tests.graders.told import Oracle, Told, calls_of_results, is_cut, searched, text, tokens_in
 
 GRADERS: dict[str, Grader] = {
@@ -76,55 +82,6 @@ STORIES: dict[str, Iterable[Event]] = {
 """Runs that this family's graders are held over beside those of `tests.core.stories`."""
 
 
-# -- what the oracles of this family share -----------------------------------------------------------------------------
-
-
-def fits(name: str, pattern: str) -> bool:
-    head, star, tail = pattern.partition("*")
-    return name == pattern or (star == "*" and name.startswith(head) and name.endswith(tail))
-
-
-def fits_any(name: str | None, patterns: Sequence[str] | None) -> bool:
-    return name is not None and any(fits(name, pattern) for pattern in patterns or ())
-
-
-def calls_in(events: Sequence[Event]) -> list[ToolCall]:
-    return [event for event in events if isinstance(event, ToolCall)]
-
-
-def results_in(events: Sequence[Event]) -> list[ToolResult]:
-    return [event for event in events if isinstance(event, ToolResult)]
-
-
-def is_hidden(event: ToolResult) -> bool:
-    return is_cut(event) or (event.result is UNSENT and event.result_raw is None)
-
-
-def is_failure(event: ToolResult) -> bool | None:
-    """None where it is not known."""
-    found = re.search(r"(?i)^\s*error\b", searched(event))
-    if event.is_error or (found and not (is_cut(event) and found.end() == len(searched(event)))):
-        return True
-    return None if is_hidden(event) else False
-
-
-def arguments(call: ToolCall) -> Any:
-    """The arguments as an object where they are one, else as they were sent."""
-    value: Any = {} if call.args is None else call.args
-    try:
-        parsed = from_json(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
-    return parsed if isinstance(parsed, dict) else value
-
-
-def same(call: ToolCall) -> tuple[str, bytes] | None:
-    """Equal for equal calls; None where the arguments are not known."""
-    if call.args is UNSENT or is_cut(call):
-        return None
-    return (call.name, canonical_json(arguments(call)))
-
-
 # -- oracles -----------------------------------------------------------------------------------------------------------
 
 
@@ -180,14 +137,18 @@ def tool_errors(grader: ToolErrors, events: Sequence[Event], tools: dict[str, st
     if grader.max is not None and errors > grader.max:
         seen = [sum(is_failure(e) is True for e in results[: n + 1]) for n in range(len(results))]
         return Told("fail", f"{grader.max + 1} of {seen.index(grader.max + 1) + 1} tool results", certain=True)
+    if not reports(events, "results"):
+        return Told("not_graded", "content_missing")
     if unnamed:
         return Told("not_graded", "unpaired")
     if not results:
         return Told("skipped", "no result")
+    unread = [e for e in results if is_failure(e) is None]
+    if unread:
+        return Told("not_graded", "truncated" if any(is_cut(e) for e in unread) else "content_missing")
     if grader.max_rate is not None and errors / len(results) > grader.max_rate:
         return Told("fail", f"{errors} of {len(results)} tool results")
-    cut = any(is_failure(e) is None and is_cut(e) for e in results)
-    return Told("pass", f"{errors} of {len(results)} tool results", cut=cut)
+    return Told("pass", f"{errors} of {len(results)} tool results")
 
 
 def repeated_call(grader: RepeatedCall, events: Sequence[Event], tools: dict[str, str | None]) -> Told:
@@ -294,6 +255,9 @@ def budget(grader: Budget, events: Sequence[Event], tools: Any) -> Told:
             value = _measured(grader, events[:n])[over[0]][0] or 0
             return Told("fail", f"{over[0].replace('?', f'{value:g}')}, at most", certain=True)
     told = _measured(grader, events)
+    said = [name for name in told if name not in ("? tool calls", "? seconds")]
+    if said and not reports(events, "messages"):
+        return Told("not_graded", "not_measured")
     needs = {"tools"} if grader.max_calls is not None or grader.max_steps is not None else set[str]()
     if any(value is None or doubt for value, _, doubt in told.values()):
         return Told("not_graded", "not_measured")
@@ -358,6 +322,8 @@ def responds_within(grader: RespondsWithin, events: Sequence[Event], tools: Any)
     slow = [took for took in waited if took is not None and took > grader.seconds]
     if slow:
         return Told("fail", f"a reply took {slow[0]:g} s", certain=True)
+    if not reports(events, "messages"):
+        return Told("not_graded", "content_missing")
     if None in waited:
         return Told("not_graded", "not_measured")
     return Told("pass", "the slowest reply took") if waited else Told("skipped", "no message of the user was answered")
@@ -367,11 +333,11 @@ ORACLES: dict[type, Oracle] = {
     Precedes: Oracle(precedes, {"tools"}),
     AllowedTools: Oracle(allowed_tools, {"tools"}),
     NeverAfter: Oracle(never_after, {"tools"}),
-    ToolErrors: Oracle(tool_errors, {"tools", "results"}),
+    ToolErrors: Oracle(tool_errors, {"tools"}),
     RepeatedCall: Oracle(repeated_call, {"tools", "results"}),
     RetriedSameError: Oracle(retried_same_error, {"tools", "results"}),
     BadEnd: Oracle(bad_end, set()),
     NoReply: Oracle(no_reply, {"messages"}),
     Budget: Oracle(budget, set()),
-    RespondsWithin: Oracle(responds_within, {"messages"}),
+    RespondsWithin: Oracle(responds_within, set()),
 }

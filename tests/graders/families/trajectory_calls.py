@@ -9,7 +9,7 @@ from stream_graders.graders.trajectory.match import Match
 from stream_graders.graders.trajectory.writes_equal import WritesEqual
 from stream_graders.grading import Grader
 from stream_graders.testing import run
-from tests.graders.families.trajectory import (
+from tests.graders.calls import (
     arguments,
     calls_in,
     fits_any,

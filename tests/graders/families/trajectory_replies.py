@@ -10,8 +10,9 @@ from stream_graders.graders.trajectory.instrumentation import Instrumentation
 from stream_graders.graders.trajectory.refusal import Refusal
 from stream_graders.grading import Grader
 from stream_graders.testing import EPOCH, run
-from tests.graders.families.trajectory import calls_in, results_in
-from tests.graders.told import Oracle, Told, assistant, calls_of_results, is_cut, reply_of, text
+from tests.graders import told
+from tests.graders.calls import calls_in, results_in
+from tests.graders.told import Oracle, Told, assistant, calls_of_results, is_cut, text
 
 GRADERS: dict[str, Grader] = {
     "in English": FinalReplyLanguage("en"),
@@ -61,7 +62,7 @@ def judged(events: Sequence[Event], outcome: str, evidence: str, *, certain: boo
 
 
 def no_reply(events: Sequence[Event]) -> Told:
-    return Told("skipped", "there is no reply", cut=reply_of(events).cut)
+    return Told("skipped", "there is no reply", cut=told.reply_of(events).cut)
 
 
 _ENGLISH, _GERMAN = (

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from stream_graders.events import UNSENT, Event, Message, RunEnd, RunStart, ToolCall, ToolResult, compact, from_json
+from stream_graders.events import UNSENT, Event, Message, RunEnd, ToolCall, ToolResult, compact, from_json
 from stream_graders.graders.trajectory.argument_from import ArgumentFrom
 from stream_graders.graders.trajectory.arguments import Arguments
 from stream_graders.graders.trajectory.total import Total
@@ -15,7 +15,7 @@ from stream_graders.graders.trajectory.write_without_consent import WriteWithout
 from stream_graders.graders.trajectory.write_without_lookup import WriteWithoutLookup
 from stream_graders.grading import Grader
 from stream_graders.testing import run
-from tests.graders.families.trajectory import arguments, calls_in, fits, fits_any, is_failure, is_hidden
+from tests.graders.calls import arguments, calls_in, fits, fits_any, is_failure, is_hidden, reports
 from tests.graders.families.trajectory_calls import alike, is_unsent, number
 from tests.graders.told import Oracle, Told, assistant, calls_of_results, is_cut, reply_of, searched, text
 
@@ -68,13 +68,6 @@ STORIES: dict[str, Iterable[Event]] = {
 def object_of(call: ToolCall) -> dict[str, Any] | None:
     value = arguments(call)
     return value if isinstance(value, dict) else None
-
-
-def reports(events: Sequence[Event], *records: str) -> bool:
-    """Does the run report these records, as far as it says?"""
-    start = next((event for event in events if isinstance(event, RunStart)), None)
-    told = None if start is None else start.reports
-    return told is None or set(records) <= set(told)
 
 
 def arguments_valid(grader: Arguments, events: Sequence[Event], tools: Any) -> Told:
