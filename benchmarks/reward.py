@@ -9,8 +9,6 @@ with replacement (seeded): runs of one task are no independent evidence.
 """
 
 import argparse
-import gzip
-import json
 import random
 import sys
 from collections import defaultdict
@@ -19,18 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from stream_graders.adapters import chat_transcript
 from stream_graders.cli.gate import wilson
 from stream_graders.config import load
-from stream_graders.events import Event, Expected, RunStart
 from stream_graders.graders.trajectory.match import Match
 from stream_graders.graders.trajectory.writes_equal import WritesEqual
 from stream_graders.suites import Check, Suite
 from stream_graders.testing import fed, run_verdicts_of, session_of
 
-from .data import REAL_DATA
+from . import data
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = 2_000
@@ -66,40 +60,10 @@ def suite() -> Suite:
     return Suite("evaluation", (*with_reference, *starter.checks))
 
 
-def recorded(folder: Path) -> Iterator[tuple[str, str, str, bool, list[Event]]]:
-    """The recorded runs: set, agent, task, is it bad, events with the reference in their start."""
-    for file in sorted(folder.glob("tau*_bench/*.jsonl.gz")):
-        agent = file.name.removesuffix(".jsonl.gz")
-        domain = agent.partition("_")[0] if "_" in agent else "airline"
-        group = f"{'tau' if file.parent.name == 'tau_bench' else 'tau2'}-{domain}"
-        with gzip.open(file) as lines:
-            for number, line in enumerate(lines):
-                record = json.loads(line)
-                events = chat_transcript.events(record, agent, number)
-                info = record.get("reward_info") or {}
-                reward = record["reward"] if "reward" in record else info["reward"]
-                calls, task = _reference(record, info)
-                start = events[0]
-                assert isinstance(start, RunStart)
-                events[0] = msgspec.structs.replace(start, expected=Expected(expected_tools=calls))
-                yield group, agent, f"{domain}-{task}", reward < 1, events
-
-
-def _reference(record: dict[str, Any], info: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    if "traj" in record:
-        actions = record["info"]["task"]["actions"]
-        return [{"tool": a["name"], "args": a["kwargs"]} for a in actions], str(record["task_id"])
-    checks = [check["action"] for check in info.get("action_checks") or ()]
-    # The toolorchestra files are renumbered: the number in front of an action's id is the task's own.
-    own = next((str(a["action_id"]).rpartition("_")[0] for a in checks if a.get("action_id")), None)
-    mine = [a for a in checks if a.get("requestor") in (None, "assistant")]
-    return [{"tool": a["name"], "args": a["arguments"]} for a in mine], own or str(record["task_id"])
-
-
-def graded(folder: Path) -> list[Run]:
+def graded() -> list[Run]:
     """The recorded runs, graded."""
     checks, runs = suite(), list[Run]()
-    for group, agent, task, bad, events in recorded(folder):
+    for group, agent, task, bad, events in data.recorded():
         session = session_of(checks, events[0].run_id)
         lines = run_verdicts_of([*fed(session, events, step=0), *session.finish()])[-1].checks
         fired = {line.check: line.outcome == "fail" for line in lines}
@@ -241,13 +205,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="How each check relates to the reward of the recorded runs.")
     parser.add_argument("--write", action="store_true", help="write docs/evaluation.md")
     options = parser.parse_args()
-    if not REAL_DATA.exists():
-        print(
-            f"there are no recorded runs in {REAL_DATA}; set SG_REAL_DATA to the folder that holds them",
-            file=sys.stderr,
-        )
-        return 2
-    text = "".join(f"{line}\n" for line in page(graded(REAL_DATA)))
+    text = "".join(f"{line}\n" for line in page(graded()))
     if options.write:
         (ROOT / "docs" / "evaluation.md").write_text(text, encoding="utf-8")
     else:
