@@ -238,15 +238,21 @@ def _plan(n: int, *, numbered: bool, ends: bool, ids_repeat: bool) -> Plan:
     )
 
 
+def built(
+    plan: int, operations: Sequence[int], *, numbered: bool = False, ends: bool = False, ids_repeat: bool = True
+) -> list[Event]:
+    """The run of a plan's number and operations; ``numbered`` and ``ends`` let the plan leave numbers or the end out."""
+    events = Builder(_plan(plan, numbered=numbered, ends=ends, ids_repeat=ids_repeat)).run(operations)
+    return events or Builder(Plan()).run(operations)
+
+
 def runs(
     *, may_lack_numbers: bool = False, may_lack_an_end: bool = False, ids_repeat: bool = True, longest: int = 24
 ) -> st.SearchStrategy[list[Event]]:
     """Complete legal runs of one or two producers."""
 
     def made(plan: int, operations: list[int]) -> list[Event]:
-        drawn = _plan(plan, numbered=may_lack_numbers, ends=may_lack_an_end, ids_repeat=ids_repeat)
-        events = Builder(drawn).run(operations)
-        return events or Builder(Plan()).run(operations)
+        return built(plan, operations, numbered=may_lack_numbers, ends=may_lack_an_end, ids_repeat=ids_repeat)
 
     operation = st.integers(0, 16 * 64 - 1)
     operations = st.one_of(

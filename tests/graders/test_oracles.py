@@ -97,7 +97,7 @@ def test_the_named_runs_are_graded_as_the_oracles_say() -> None:
         compare(events)
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(runs(may_lack_numbers=True))
 def test_random_runs_are_graded_as_the_oracles_say(events: list[Event]) -> None:
     compare(events)
