@@ -20,10 +20,10 @@ from stream_graders.events import (
     TurnEnd,
 )
 from stream_graders.suites import Check
-from tests.graders.families import agentlasso, datarobot, trajectory, vally
+from tests.graders.families import agentlasso, ai_eval, datarobot, trajectory, vally
 from tests.graders.told import Oracle, Told, assistant, called_names, is_cut, text, tools_of_results
 
-FAMILIES = (vally, agentlasso, datarobot, trajectory)
+FAMILIES = (vally, agentlasso, ai_eval, datarobot, trajectory)
 ORACLES: dict[type, Oracle] = {kind: oracle for family in FAMILIES for kind, oracle in family.ORACLES.items()}
 
 # -- a check around it -------------------------------------------------------------------------------------------------
