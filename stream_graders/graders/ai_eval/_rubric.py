@@ -40,6 +40,9 @@ _KEYS: dict[str, tuple[str, ...]] = {
 """The kinds that are executed, and what each is told."""
 _ANY = ("id", "kind", "weight", "description")
 
+_BEGINS = tuple('{["-0123456789tfn')
+"""What JSON begins with."""
+
 Holds = Callable[[Seen], bool]
 
 
@@ -181,7 +184,8 @@ def _holds(check: dict[str, Any]) -> Holds:
 
 def _valid(schema: JsonSchema) -> Holds:
     def holds(seen: Seen) -> bool:
-        if json_fault(seen.text) is not None:
+        # Most replies are prose: a look at the first character spares working out where it stops being JSON.
+        if seen.text.lstrip()[:1] not in _BEGINS or json_fault(seen.text) is not None:
             return False
         try:
             return schema.fits(from_json(seen.text.strip()))
