@@ -134,16 +134,17 @@ class ToolUsageGrader(ScoredReply):
             self.calls = [*self.calls[-2:], [event.id, event.seq]]
 
     def _of_record(self, *, sound: bool) -> Finding:
-        unmet = [
-            asked.unmet()
-            for asked, letter in zip(self._asked, self.met, strict=True)
-            if asked.fault is not None or (letter != "?" and (letter == "y") is not asked.should_run)
-        ]
-        unknown = [asked.label for asked, letter in zip(self._asked, self.met, strict=True) if letter == "?"]
+        both = list(zip(self._asked, self.met, strict=True))
         points = tuple(Point(event_id, seq, "name") for event_id, seq in self.calls)
+        unknown = [asked.label for asked, letter in both if letter == "?"]
         if unknown:
             text = f"arguments of calls were not sent whole, and could decide: {listed(unknown, ', ')}"
             return Finding(Outcome.NOT_GRADED, Reason.CONTENT_MISSING, text, points)
+        unmet = [
+            asked.unmet()
+            for asked, letter in both
+            if asked.fault is not None or (letter == "y") is not asked.should_run
+        ]
         return finding_with(self._share(unmet, RECORD), points=points, sound=sound)
 
     def _share(self, unmet: list[str], source: str) -> Finding:
