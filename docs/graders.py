@@ -163,8 +163,16 @@ def _findings(kind: type[Grader]) -> list[tuple[str, str]]:
     names = {"Outcome": {o.name for o in Outcome}, "Reason": {r.name for r in Reason}}
     found: set[tuple[str, str]] = set()
     for tree in trees:
+        helpers = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "scored"]
+        inside = {inner for helper in helpers for inner in ast.walk(helper)}  # It passes on what its callers name.
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "scored":
+                for outcome, reason in zip((Outcome.PASS, Outcome.FAIL), node.args[1:3], strict=True):
+                    if _is_of(reason, "Reason", names["Reason"]):
+                        found.add((outcome.value, Reason[reason.attr].value))
+            elif node in inside:
+                continue
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
                 outcomes, reasons = (
                     {n.attr for part in node.args[at : at + 1] for n in ast.walk(part) if _is_of(n, of, names[of])}
                     for at, of in ((0, "Outcome"), (1, "Reason"))

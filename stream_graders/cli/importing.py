@@ -42,6 +42,8 @@ def import_file(file: Path, form: str, out: Path | None) -> None:
     text += yaml.safe_dump(suite, sort_keys=False, allow_unicode=True, width=120)
     for loc, told in source.ungraded:
         typer.echo(f"{file.name}:{whole.place(loc).line}: is not graded: {told}", err=True)
+    for loc, told in source.warnings:
+        typer.echo(f"{file.name}:{whole.place(loc).line}: warning: {told}", err=True)
     if out is None:
         typer.echo(text, nl=False)
         return

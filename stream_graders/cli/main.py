@@ -186,6 +186,35 @@ def worker(
 
 
 @app.command()
+def tail(
+    bootstrap: Bootstrap,
+    topic: Names = None,
+    fails: Annotated[bool, typer.Option("--fails", help="Failures and errors only.")] = False,
+    from_start: Annotated[
+        bool, typer.Option("--from-start", help="All that the topic holds, not only what comes.")
+    ] = False,
+    count: Annotated[int | None, typer.Option(min=1, help="Stop after so many. [default: when interrupted]")] = None,
+    open_runs: Annotated[
+        bool, typer.Option("--open", help="Show instead how the checks of open runs stand now; needs --suite.")
+    ] = False,
+    suite: Annotated[list[Path] | None, typer.Option("--suite", "-s", help="With --open: the workers' suites.")] = None,
+    app_id: App = "stream-graders",
+    json: AsJson = False,
+) -> None:
+    """Show verdicts as they are published, or how the checks of open runs stand."""
+    from .errors import UserError
+    from .tail import list_open, tail_verdicts
+
+    with told():
+        if not open_runs:
+            tail_verdicts(bootstrap, topic or [], only_fails=fails, from_start=from_start, count=count, as_json=json)
+        elif suite:
+            list_open(bootstrap, topic or [], app_id, suite, as_json=json)
+        else:
+            raise UserError("--open: name the workers' suites with --suite, which read their states")
+
+
+@app.command()
 def demo(
     seconds: Annotated[int, typer.Option(min=1, help="How long the simulated agents work.")] = 30,
     seed: Annotated[int, typer.Option(help="Of what they say and do wrong.")] = 2,

@@ -20,6 +20,8 @@ FORMS: dict[str, Callable[[Any], Source]] = {
 Report = Callable[[Place, str, str], None]
 """Takes a problem: its place, the dotted key, and one line that says what to do."""
 
+_RUBRIC = "ai_eval.rubric_checks"
+
 _QUESTIONS = ("grader", "all", "any", "not")
 
 
@@ -49,7 +51,7 @@ def _built(file: YamlFile, path: Path, report: Report, warn: Report, above: tupl
         below = _extended(extends, file, path, report, warn, above)
         base = base if below is None else below if base is None else _over(below, base)
     own = {key: value for key, value in file.value.items() if key not in ("extends", "include")}
-    file = YamlFile(own, file.places, file.repeated)
+    file = _with_rubrics(YamlFile(own, file.places, file.repeated), path, report)
     return file if base is None else _over(base, file)
 
 
@@ -104,6 +106,8 @@ def _included(file: YamlFile, path: Path, report: Report, warn: Report) -> YamlF
         for loc, told in source.ungraded:
             warn(inner.place(loc), "", f"is not graded: {told}")
             ungraded.append(told)
+        for loc, told in source.warnings:
+            warn(inner.place(loc), "", told)
         prefix = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(entry["file"]).name.partition(".")[0]).strip("-") or "included"
         policies += [source.scoring] if source.scoring else []
         for check, loc in zip(source.checks, source.places, strict=True):
@@ -117,6 +121,31 @@ def _included(file: YamlFile, path: Path, report: Report, warn: Report) -> YamlF
     if len(policies) == 1:  # Of several nobody can say which is meant: then the file has to.
         value["scoring"] = policies[0]
     return YamlFile(value, {(): file.place(()), ("checks",): file.place(("include",)), **places})
+
+
+def _with_rubrics(file: YamlFile, path: Path, report: Report) -> YamlFile:
+    """The file with the rubrics that its checks name, each from ``rubrics/NAME.yaml`` beside it."""
+    checks = file.value.get("checks")
+    if not isinstance(checks, list):
+        return file
+    whole, places, repeated = list(checks), dict(file.places), list(file.repeated)
+    for n, check in enumerate(checks):
+        settings = check.get("settings") if isinstance(check, dict) else None
+        if not isinstance(settings, dict):
+            continue
+        name = settings.get("rubric")
+        if not isinstance(name, str) or str(check.get("grader", _RUBRIC)).replace("-", "_") != _RUBRIC:
+            continue
+        loc = ("checks", n, "settings", "rubric")
+        try:
+            inner = YamlFile.read(path.parent / "rubrics" / f"{Path(name).name}.yaml")
+        except YamlError as fault:
+            report(file.place(loc), f"checks[{n}].settings.rubric", f"rubrics/{name}.yaml {fault}")
+            inner = YamlFile(None, {(): file.place(loc)})
+        whole[n] = {**check, "settings": {**settings, "rubric": inner.value}}
+        places.update(inner.moved((), loc))
+        repeated += [(*loc, *at) for at in inner.repeated]
+    return YamlFile({**file.value, "checks": whole}, places, tuple(repeated))
 
 
 def _over(base: YamlFile, own: YamlFile) -> YamlFile:

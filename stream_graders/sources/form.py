@@ -27,6 +27,9 @@ class Source:
     ungraded: list[tuple[Loc, str]] = field(default_factory=list)
     """What the file asks for and no check of ours can ask: place and words."""
 
+    warnings: list[tuple[Loc, str]] = field(default_factory=list)
+    """What will work as written, but hardly as meant: place and words."""
+
     def add(self, loc: Loc, check: str, grader: str, severity: str, settings: dict[str, Any], **more: Any) -> None:
         """Add a check. A missing input means what the source says it does."""
         made = {"check": check, "grader": grader, "severity": severity, "missing_input": "source", "settings": settings}

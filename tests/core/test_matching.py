@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from stream_graders.events import UNSENT, ToolCall
 from stream_graders.grading import EXCERPT, excerpt
-from stream_graders.matching.arguments import arguments
+from stream_graders.matching.arguments import arguments, holds
+from stream_graders.matching.chrf import Chrf
 from stream_graders.matching.durations import milliseconds
+from stream_graders.matching.json_schema import JsonSchema, schema_faults
 from stream_graders.matching.json_syntax import fault
 from stream_graders.matching.paths import parse, scalar_at
 from stream_graders.matching.patterns import Match, Pattern
@@ -213,3 +215,71 @@ def test_arguments_are_an_object_where_they_can_be_read_as_one() -> None:
         (call,) = run().adds(ToolCall, name="t", **body)
         assert isinstance(call, ToolCall)
         assert arguments(call) == value
+
+
+HELD: dict[str, tuple[Any, Any, bool]] = {
+    "a part of an object": ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, True),
+    "an object that lacks it": ({"a": {}}, {"a": {"b": None}}, False),
+    "a list whole": ([{"a": 1, "b": 2}], [{"a": "1"}], True),
+    "a list in another order": ([1, 2], [2, 1], False),
+    "a number and its text": ("12.0", 12, True),
+    "a long number": (2512292042121000000, "2512292042121000001", False),
+    "a float and its text": (0.1, "0.1", True),
+    "two texts": ("12", "12.0", False),
+    "true and 1": (1, True, False),
+    "true and its text": ("true", True, False),
+    "null": (None, None, True),
+    "null and nothing": ("", None, False),
+    "a text that is no number": ("twelve", 12, False),
+    "a text of many digits": ("1" * 5_000, 1, False),
+    "an object and a number": (100, {"v": 100}, False),
+}
+
+
+@pytest.mark.parametrize(("value", "asked", "held"), HELD.values(), ids=list(HELD))
+def test_a_value_holds_what_is_asked(value: Any, asked: Any, held: bool) -> None:
+    assert holds(value, asked) is held
+
+
+KEEPS: dict[str, tuple[Any, Any, bool]] = {
+    "any": ({}, None, True),
+    "never": (False, None, False),
+    "a whole float is an integer": ({"type": "integer"}, 2.0, True),
+    "true is no integer": ({"type": ["integer", "null"]}, True, False),
+    "true is not 1": ({"enum": [1, "x"]}, True, False),
+    "1.0 is 1": ({"const": {"a": [1]}}, {"a": [1.0]}, True),
+    "items": ({"items": {"type": "string"}, "minItems": 1}, ["a", 1], False),
+    "too many": ({"maxItems": 1}, [1, 2], False),
+    "others": ({"properties": {"a": {}}, "additionalProperties": False}, {"a": 1, "b": 2}, False),
+    "a length in characters": ({"maxLength": 2}, "éé", True),
+    "a limit is for numbers": ({"minimum": 5}, "4", True),
+    "below it": ({"minimum": 5}, 4.9, False),
+    "a pattern is searched for": ({"pattern": "[0-9]$"}, "lot 7", True),
+}
+
+
+@pytest.mark.parametrize(("schema", "value", "kept"), KEEPS.values(), ids=list(KEEPS))
+def test_a_value_keeps_to_a_schema(schema: Any, value: Any, kept: bool) -> None:
+    assert list(schema_faults(schema)) == []
+    assert JsonSchema(schema).fits(value) is kept
+
+
+def test_a_schema_says_all_that_is_wrong_with_it() -> None:
+    schema = {
+        "type": "text",
+        "required": "a",
+        "items": {"pattern": "(?=a)"},
+        "minItems": -1,
+        "$ref": "#/x",
+        "title": "t",
+    }
+    told = list(schema_faults(schema))
+    assert len(told) == 5
+    assert any("look-around" in line for line in told)
+    assert next(schema_faults({"enum": [], "properties": [], "maximum": "1"})).startswith("enum is []")
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_likeness_lies_between_0_and_1_and_a_text_is_like_itself(one: str, other: str) -> None:
+    assert 0.0 <= Chrf(one).of(other) <= 1.0000001
+    assert Chrf(one).of(one) == pytest.approx(1.0 if one.strip() else 0.0)

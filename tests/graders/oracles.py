@@ -22,6 +22,7 @@ from stream_graders.events import (
 from stream_graders.suites import Check
 from tests.graders.families import (
     agentlasso,
+    ai_eval,
     datarobot,
     trajectory,
     trajectory_calls,
@@ -31,7 +32,7 @@ from tests.graders.families import (
 )
 from tests.graders.told import Oracle, Told, assistant, called_names, is_cut, text, tools_of_results
 
-FAMILIES = (vally, agentlasso, datarobot, trajectory, trajectory_calls, trajectory_values, trajectory_replies)
+FAMILIES = (vally, agentlasso, ai_eval, datarobot, trajectory, trajectory_calls, trajectory_values, trajectory_replies)
 ORACLES: dict[type, Oracle] = {kind: oracle for family in FAMILIES for kind, oracle in family.ORACLES.items()}
 
 # -- a check around it -------------------------------------------------------------------------------------------------

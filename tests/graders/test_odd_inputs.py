@@ -37,5 +37,5 @@ def test_nothing_expected_is_never_a_pass_unless_nothing_was_to_be_found() -> No
         for name, grader in odd_inputs.kinds().items()
         if (verdict := odd_inputs.said(grader, odd_inputs.NOTHING)) is not None and verdict.outcome is Outcome.PASS
     }
-    # Without kinds of its own this one looks for all kinds of personal data, and there are none.
-    assert passed == {"datarobot.pii_leakage"}
+    # Both have a question without a reference too: any kind of personal data, the rules of a text.
+    assert passed == {"datarobot.pii_leakage", "ai_eval.format_grader"}

@@ -1,9 +1,10 @@
 """What the oracles share: an oracle's answer, and how it reads events."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from stream_graders.events import UNSENT, Event, Message, RunEnd, ToolCall, ToolResult, compact
+from stream_graders.events import UNSENT, Event, Message, RunEnd, ToolCall, ToolResult, compact, from_json
 
 
 class Told(NamedTuple):
@@ -124,3 +125,12 @@ def tokens_in(usage: dict[str, Any]) -> float | None:
     names = [("input_tokens", "prompt_tokens", "input"), ("output_tokens", "completion_tokens", "output")]
     parts = [usage[name] for of in names for name in of if name in usage]
     return float(sum(parts)) if parts else None
+
+
+def object_or_text(args: Any) -> Any:
+    """Arguments as they were sent; a text that is an object is that object."""
+    if isinstance(args, str):
+        with suppress(ValueError):
+            read = from_json(args)
+            return read if isinstance(read, dict) else args
+    return args

@@ -9,7 +9,7 @@ import pytest
 
 from stream_graders.config import load, read
 from stream_graders.events import Event
-from stream_graders.sources import agentlasso, datarobot, vally
+from stream_graders.sources import agentlasso, ai_eval, datarobot, vally
 from stream_graders.sources.form import SourceError
 from stream_graders.suites import Scoring
 from stream_graders.testing import fed, run, run_verdicts_of, session_of, verdicts_of
@@ -17,7 +17,12 @@ from stream_graders.verdicts import RunVerdict
 from tests.cli.commands import command
 
 HERE = Path(__file__).parent
-FILES = {"vally": "refund.eval.yaml", "agentlasso": "refund-case.json", "datarobot": "cases.yaml"}
+FILES = {
+    "vally": "refund.eval.yaml",
+    "agentlasso": "refund-case.json",
+    "datarobot": "cases.yaml",
+    "ai_eval": "questions.yaml",
+}
 
 STORIES: dict[str, Iterable[Event]] = {
     "as it should be": (
@@ -119,6 +124,68 @@ def test_datarobot_cases_are_told_apart_by_a_label(tmp_path: Path) -> None:
     assert verdicts["tool_grounding-lot"][0] == verdicts["pii_leakage-lot"][0] == "fail"
 
 
+def test_questions_of_ai_eval(tmp_path: Path) -> None:
+    suite, problems = read(including(tmp_path, "ai_eval"))
+    assert suite is not None
+    said = [str(problem) for problem in problems]
+    assert "questions.yaml:2: warning: droost_state skips every question: none has metadata.droost" in said
+    assert (
+        "questions.yaml:3: warning: is not graded: relevance_grader asks a judge model, and there is none yet" in said
+    )
+    assert suite.scoring == Scoring("composite", 3.0)
+    good = run().starts(labels={"question": "refund"}).asks("x").calls("orders.find", {"id": "8"}).returns("o")
+    verdicts, of = told(tmp_path / "suite.yaml", good.says("It takes 3 days to arrive.").ends())
+    assert {name: score for name, (_, _, score) in verdicts.items() if score is not None} == {
+        "tool_usage_grader-refund": 5.0, "format_grader-refund": 5.0, "rubric_checks-refund": 5.0,
+    }  # fmt: skip
+    assert (of.outcome, of.score, of.degraded) == ("pass", 5.0, False)
+    bad = run().starts(labels={"question": "policy"}).asks("x").says(f"# Never\n{'x' * 40}").ends()
+    verdicts, of = told(tmp_path / "suite.yaml", bad)
+    assert verdicts["format_grader-policy"][1] == "uses # headings; too long, over 40 characters"
+    assert (of.outcome, of.score) == ("pass", 3.0)
+
+
+def test_a_question_brings_no_limits_and_no_record() -> None:
+    row = {"input": "x", "expected": {"format": "text"}, "tool_calls": [], "response_char_limit": 9}
+    assert ai_eval.context(row, {"response_char_limit": 5}, {"response_char_limit": 7})["response_char_limit"] == 5
+    assert ai_eval.checks([row]).checks[0]["settings"] == {"format": "text", "response_char_limit": 4_000}
+
+
+def test_questions_without_a_target_are_put_to_what_they_hold_something_for() -> None:
+    source = ai_eval.checks(
+        {"input": "x", "expected_tools": [{"tool": "a"}], "metadata": {"droost": {"assertions": []}}}
+    )
+    assert [check["check"] for check in source.checks] == ["tool_usage_grader", "droost_state"]
+    empty = {"target": {"graders": ["droost_state"]}, "questions": [{"input": "x", "metadata": {"droost": None}}]}
+    assert ai_eval.checks(empty).checks[0]["settings"] == {"spec": []}
+
+
+def test_a_target_of_texts_is_told_so() -> None:
+    assert ai_eval.lint("agent", ["relevance_grader", "format_grader"], [{"input": "x"}])[0].startswith("Text only")
+    assert ai_eval.lint("chat", ["relevance_grader"], [{"input": "x"}]) == []
+    assert ai_eval.lint("agent", ["tool_usage_grader"], [{"expected_tools": [{"tool": "a"}]}]) == []
+
+
+def test_a_rubric_is_read_from_its_folder(tmp_path: Path) -> None:
+    suite = tmp_path / "s.yaml"
+    suite.write_text(
+        "suite: s\nchecks:\n  - {check: c, grader: ai_eval.rubric-checks, severity: minor, settings: {rubric: tone}}\n"
+    )
+    told_first = [str(problem) for problem in read(suite)[1] if not problem.is_warning]
+    assert told_first == [
+        "s.yaml:3: checks[0].settings.rubric: rubrics/tone.yaml cannot be read: No such file or directory"
+    ]
+    (tmp_path / "rubrics").mkdir()
+    rubric = tmp_path / "rubrics" / "tone.yaml"
+    rubric.write_text("id: tone\nchecks:\n  - {kind: must_not_contain, values: [never]}\n")
+    (check,) = load(suite).checks
+    assert check.grader.settings()["rubric"]["id"] == "tone"
+    rubric.write_text("checks:\n  - {kind: must_not_contain}\n")
+    assert [str(problem) for problem in read(suite)[1] if not problem.is_warning] == [
+        "tone.yaml:1: checks[0].settings.rubric: check 1 needs values, a text or a list of texts"
+    ]
+
+
 WRONG: dict[str, tuple[Any, Any, str]] = {
     "no eval file": (vally.checks, [], "is no eval file of Vally"),
     "no such type": (vally.checks, {"graders": [{"type": "transcript-contain"}]}, "did you mean 'transcript-contains'"),
@@ -137,6 +204,18 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "an empty guardrail": (agentlasso.checks, {"guardrails": [""]}, "should be a text"),
     "no benchmark": (datarobot.checks, {"canary": "x"}, "one has `benchmark`"),
     "an unknown benchmark": (datarobot.checks, {"benchmark": "x"}, "there is no benchmark 'x'"),
+    "no questions": (ai_eval.checks, {"graders": ["format_grader"]}, "is no file of ai_eval"),
+    "questions that are no list": (ai_eval.checks, {"questions": {}}, "should be a list of questions"),
+    "a question that is none": (ai_eval.checks, ["x"], "should be a question"),
+    "a grader that is none": (
+        ai_eval.checks, {"input": "x", "graders": ["tool_usage"]}, "no grader 'tool_usage' in ai_eval; did you mean",
+    ),
+    "no graders": (ai_eval.checks, {"input": "x", "graders": []}, "should be a list of graders"),
+    "no such rubric": (
+        ai_eval.checks, {"input": "x", "graders": ["rubric_checks"], "rubric_ref": "tone"}, "there is no rubric 'tone'; add it",
+    ),
+    "a threshold that is none": (ai_eval.checks, {"input": "x", "threshold": "high"}, "should have a threshold"),
+    "a target that is none": (ai_eval.checks, {"input": "x", "target": ["format_grader"]}, "should be a mapping"),
     "a case that is none": (datarobot.checks, {"benchmark": "tool_grounding", "cases": [1]}, "should be a case"),
 }  # fmt: skip
 

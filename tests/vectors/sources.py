@@ -47,6 +47,18 @@ BUG_GRADERS = {
 NO_SETTINGS = {"id", "type", "severity", "turn", "record", "input"}
 """What stands among a check's options in the logs and is about the check or the case, not for its grader."""
 
+QUESTION = {
+    "criteria": ("criteria",),
+    "expected_facts": ("expected_facts",),
+    "expected_tools": ("expected_tools",),
+    "format": ("expected", "format"),
+    "spec": ("metadata", "droost"),
+    "rubric_ref": ("rubric_ref",),
+}
+"""Where a question row has what a grader's settings are told."""
+UNSAID = object()
+
+
 STATUS = {"completed": "ok", "failed": "error"}
 
 
@@ -123,6 +135,7 @@ def _add_bug_event(writer: Writer, event: dict[str, Any], shift: int) -> None:
             "name": event["tool"],
             "call_id": event.get("call_id"),
             "args": event.get("args"),
+            "plugin_id": event.get("plugin_id"),
             "step": event.get("step"),
         }
         writer.add(ToolCall, **body, **common)
@@ -158,6 +171,24 @@ def options_we_lack(name: str, options: dict[str, Any]) -> set[str]:
     kind = grader_named(name)
     assert kind is not None
     return set(options) - {f.name for f in setting_fields(kind)} - NO_SETTINGS
+
+
+def of_question(name: str, config: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a grader of ai_eval from a question row and what stands beside it."""
+    kind = grader_named(name)
+    assert kind is not None
+    known = {f.name for f in setting_fields(kind)}
+    settings: dict[str, Any] = {}
+    for setting, (key, *inner) in QUESTION.items():
+        value = config["question"].get(key, UNSAID)
+        for step in inner:
+            value = value.get(step, UNSAID) if isinstance(value, dict) else UNSAID
+        if value is not UNSAID and setting in known:
+            settings[setting] = value
+    limits = {**config.get("settings", {}), **config.get("target", {})}
+    beside = {"rubric": config.get("rubric"), "results": config.get("state_results")}
+    beside["response_char_limit"] = limits.get("response_char_limit")
+    return {**settings, **{key: value for key, value in beside.items() if value is not None and key in known}}
 
 
 def grader_of(name: str, options: dict[str, Any]) -> tuple[Grader | None, set[str]]:

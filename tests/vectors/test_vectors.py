@@ -12,7 +12,7 @@ from stream_graders.grading import Grader
 from stream_graders.suites import Check
 from stream_graders.testing import fed, graded, session_of, suite_of, verdicts_of
 from stream_graders.verdicts import Verdict
-from tests.vectors.sources import grader_of, lines, vector_events
+from tests.vectors.sources import grader_of, lines, of_question, vector_events
 
 VECTORS = lines("SG_VECTORS", "vectors.jsonl")
 
@@ -22,13 +22,32 @@ def name_of(vector: dict[str, Any]) -> str:
     return f"{vector['system']}.{vector['grader_type'].replace('-', '_')}"
 
 
-READY = [vector for vector in VECTORS if grader_named(name_of(vector)) is not None]
-LATER = {vector["id"]: name_of(vector) for vector in VECTORS if grader_named(name_of(vector)) is None}
-"""The vectors whose grader does not exist yet, by id: the one place that lists them."""
+WHOLES = ("case", "question_score", "gate", "context", "target_lint", "catalog")
+"""What is no check, but a run, a target or the catalogue: `tests.vectors.test_wholes`."""
+
+
+def why_later(vector: dict[str, Any]) -> str | None:
+    """Why a vector cannot run yet."""
+    config = vector["config"]
+    if vector["grader_type"] == "run_identity" or {"judge_reply", "judge_error"} & set(config):
+        return "a judge's answer"
+    if any(verdict is not None for verdict in config.get("judge", {}).values()):
+        return "a judge's verdict"
+    is_known = vector["grader_type"] in WHOLES or grader_named(name_of(vector)) is not None
+    return None if is_known else f"no grader yet: {name_of(vector)}"
+
+
+LATER = {vector["id"]: reason for vector in VECTORS if (reason := why_later(vector)) is not None}
+"""The vectors that cannot run yet, by id: the one place that lists them."""
+NOW = [vector for vector in VECTORS if vector["id"] not in LATER]
+READY = [vector for vector in NOW if vector["grader_type"] not in WHOLES]
 
 
 def check_of(vector: dict[str, Any]) -> Check:
-    grader, foreign = grader_of(name_of(vector), vector["config"])
+    config = vector["config"]
+    if vector["system"] == "ai_eval":
+        config = of_question(name_of(vector), config)
+    grader, foreign = grader_of(name_of(vector), config)
     assert grader is not None, "the settings are refused"
     assert not foreign, f"{vector['id']} uses settings that the grader lacks: {sorted(foreign)}"
     return Check("check", grader, vector["config"].get("severity", "critical"), turn=vector.get("turn"))
@@ -41,9 +60,12 @@ def verdict_of(vector: dict[str, Any]) -> Verdict:
 OUTCOMES = {(True, "graded"): "pass", (False, "graded"): "fail"}
 
 
-def expected_outcome(vector: dict[str, Any]) -> str:
+def expected_outcome(vector: dict[str, Any]) -> str | None:
+    """The outcome that is asked for; None where the source makes no claim beside the score."""
     expect = vector["expect"]
     if expect["status"] == "graded":
+        if expect["passed"] is None:
+            return None
         return OUTCOMES[expect["passed"], "graded"]
     # What DataRobot calls inconclusive is our `skipped`.
     return "skipped" if vector["system"] == "datarobot" else str(expect["status"])
@@ -52,9 +74,12 @@ def expected_outcome(vector: dict[str, Any]) -> str:
 @pytest.mark.parametrize("vector", READY, ids=lambda vector: vector["id"])
 def test_a_vector_gets_the_verdict_of_its_source(vector: dict[str, Any]) -> None:
     verdict = verdict_of(vector)
-    assert verdict.outcome == expected_outcome(vector), verdict.evidence
+    outcome = expected_outcome(vector)
+    assert verdict.outcome in (("pass", "fail") if outcome is None else (outcome,)), verdict.evidence
     assert verdict.score == (None if vector["expect"]["score"] is None else float(vector["expect"]["score"]))
     assert (vector["expect"].get("evidence_contains") or "") in verdict.evidence
+    for secret in vector["expect"].get("result_excludes", ()):
+        assert secret not in str(verdict)
 
 
 @pytest.mark.parametrize("vector", [v for v in READY if "metadata" in v["expect"]], ids=lambda vector: vector["id"])
@@ -83,5 +108,5 @@ def test_a_grader_says_the_same_of_a_vector_from_a_fresh_copy() -> None:
 
 
 def test_the_vectors_of_later_graders_are_listed() -> None:
-    assert set(LATER) | {vector["id"] for vector in READY} == {vector["id"] for vector in VECTORS}
-    print("graders to come:", LATER)
+    assert set(LATER) | {vector["id"] for vector in NOW} == {vector["id"] for vector in VECTORS}
+    print("later:", LATER)

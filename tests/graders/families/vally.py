@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
@@ -40,7 +39,18 @@ from stream_graders.graders.vally.turn_count import TurnCount
 from stream_graders.graders.vally.wall_time import WallTime
 from stream_graders.grading import Grader
 from stream_graders.testing import run
-from tests.graders.told import Oracle, Told, assistant, calls_of_results, is_cut, reply_of, searched, text, tokens_in
+from tests.graders.told import (
+    Oracle,
+    Told,
+    assistant,
+    calls_of_results,
+    is_cut,
+    object_or_text,
+    reply_of,
+    searched,
+    text,
+    tokens_in,
+)
 
 GRADERS: dict[str, Grader] = {
     "echo by pattern": AssistantContainsToolOutput(["orders"], "ORD-[0-9]{6}"),
@@ -184,14 +194,6 @@ def output(grader: Any, events: Sequence[Event], tools: Any) -> Told:
         return reply.told("pass" if negated else "fail", words(grader, found=False, where="output"))
     firm = isinstance(grader, Texts) or end < len(reply.text)
     return reply.told("fail" if negated else "pass", words(grader, found=True, where="output"), firm=firm)
-
-
-def object_or_text(args: Any) -> Any:
-    if isinstance(args, str):
-        with suppress(ValueError):
-            read = from_json(args)
-            return read if isinstance(read, dict) else args
-    return args
 
 
 def asked(call: ToolCall, entry: Any) -> bool | None:
