@@ -1,6 +1,7 @@
 """Which recorded names a configured name stands for."""
 
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 
 def is_tool_or_member(recorded: str, configured: str) -> bool:
@@ -12,6 +13,7 @@ def is_tool_or_member(recorded: str, configured: str) -> bool:
     return recorded == configured or recorded.startswith(configured + ".")
 
 
+@lru_cache(4_096)  # Agents call the same few tools again and again, and checks ask of each with the same few patterns.
 def fits(recorded: str, pattern: str) -> bool:
     """Does a name fit a pattern? ``*`` stands for any characters, and nothing else for anything but itself.
 
