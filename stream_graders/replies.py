@@ -21,6 +21,12 @@ class ReplyGrader(Grader):
     """
 
     order_free = True
+    lazy: ClassVar[bool] = False
+    """True if `read` looks at nothing but the text, and raises for none: then a reply is read when somebody asks.
+
+    Most messages are followed by another one before that, and are never read. A grader that raised would do so or not by
+    where a batch ends, which must not show: so a grader has to say that it does not.
+    """
     replied: list[Any] | None = field(default=None, init=False)
     """The last assistant message with text: place, event id, seq, judgement, excerpt, partial, truncated."""
     output: list[Any] | None = field(default=None, init=False)
@@ -62,18 +68,38 @@ class ReplyGrader(Grader):
         # What fills a gap stands before the event behind the gap, in the order of its own numbers.
         place = [seen.position, 0 if seen.late else 1, event.seq or 0]
         if seen.text:
-            judgement = self.read(seen)
-            place_there = self.shows(seen, judgement)
-            quoted = None if place_there is None else excerpt(seen.text, *place_there)
-            reply = [place, event.id, event.seq, judgement, quoted, seen.partial, seen.truncated]
-            if is_end:
-                self.output = _later(self.output, reply)
+            unread = self.__dict__.get("_unread")
+            if unread is not None and (is_end or unread[0] > place):
+                self._read_on()
+            if not is_end and (self.replied is None or place >= self.replied[0]) and self.lazy:
+                self.__dict__["_unread"] = (place, seen)
             else:
-                self.replied = _later(self.replied, reply)
+                self._take(place, seen, is_end=is_end)
         elif not is_end and seen.partial:
             self.unheard = _later(self.unheard, [place, seen.truncated])
 
+    def _read_on(self) -> None:
+        """Read the message that was left unread."""
+        unread = self.__dict__.pop("_unread", None)
+        if unread is not None:
+            self._take(*unread, is_end=False)
+
+    def _take(self, place: list[int], seen: Seen, *, is_end: bool) -> None:
+        event, judgement = seen.event, self.read(seen)
+        shown_part = self.shows(seen, judgement)
+        quoted = None if shown_part is None else excerpt(seen.text, *shown_part)
+        reply = [place, event.id, event.seq, judgement, quoted, seen.partial, seen.truncated]
+        if is_end:
+            self.output = _later(self.output, reply)
+        else:
+            self.replied = _later(self.replied, reply)
+
+    def snapshot(self) -> list[Any]:
+        self._read_on()
+        return super().snapshot()
+
     def finding(self, run: RunFacts) -> Finding:
+        self._read_on()
         if self.output is not None:
             return self._judged(self.output, "output", sound=True)
         unheard, replied = self.unheard, self.replied
@@ -110,6 +136,7 @@ class SoughtReply(ReplyGrader):
     A pattern that is not valid fails every run, and says so (R19, R56).
     """
 
+    lazy = True
     written_in: ClassVar[str] = "pattern"
     """The setting that holds the pattern."""
     tells: ClassVar[bool] = False

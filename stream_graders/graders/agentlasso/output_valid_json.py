@@ -20,6 +20,8 @@ class OutputValidJson(ReplyGrader):
     'The reply is not valid JSON: expecting value at line 1, column 8.'
     """
 
+    lazy = True
+
     def read(self, seen: Seen) -> str:
         return fault(seen.text) or ""
 

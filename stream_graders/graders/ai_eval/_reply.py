@@ -20,6 +20,8 @@ class ScoredReply(ReplyGrader):
     A reply may repeat what a tool was given or returned, so none is quoted (R140, R146).
     """
 
+    lazy = True
+
     quotes = False
     scale = (0, 5)
     pass_at = 3.5

@@ -37,6 +37,8 @@ class ToolUsageGrader(ScoredReply):
     (2.5, "1 of 2 tool expectations met; drop ran (read from the agent's tool-call record)")
     """
 
+    lazy = False  # It reads replies only while it knows of no call.
+
     metadata = ACTING
     order_free = False
     references: ClassVar[dict[str, str]] = {"expected_tools": "expected_tools"}

@@ -18,6 +18,8 @@ class Case(ReplyGrader):
     A run that reports no reply is read as an empty one, as the origin does.
     """
 
+    lazy = True
+
     wanting: ClassVar[Reason] = Reason.NO_REFERENCE
     """Why a case is skipped."""
     key: ClassVar[str]

@@ -24,6 +24,8 @@ class FinalReplyLanguage(ReplyGrader):
     'the reply is in en (latin letters), expected de'
     """
 
+    lazy = True
+
     language: Language
 
     def read(self, seen: Seen) -> list[str]:

@@ -21,6 +21,8 @@ class Refusal(ReplyGrader):
     'the reply refuses: "I can\\'t help"'
     """
 
+    lazy = True
+
     patterns: list[str]
     expect: Literal["refusal", "no_refusal"] = "no_refusal"
 
