@@ -12,7 +12,17 @@ import pytest
 from stream_graders.adapters import chat_transcript
 from stream_graders.config import load_fleet
 from stream_graders.events import Event, from_json
-from tests.integration.harness import HERE, Stage, WorkerProcess, graded_offline, until, verdicts
+from tests.integration.harness import (
+    HERE,
+    Metrics,
+    Stage,
+    WorkerProcess,
+    free_port,
+    graded_offline,
+    is_ready,
+    until,
+    verdicts,
+)
 from tests.kafka.broker import KafkaBroker
 
 SUITE = HERE / "tau.yaml"
@@ -99,9 +109,13 @@ def test_a_worker_that_stood_still_for_15_seconds_changes_no_verdict(
     total = sum(len(run) for run in runs)
     events = list(interleaved(runs, seed=13))
     stage = Stage(kafka.bootstrap).set()
-    with WorkerProcess(stage, [SUITE], "a") as one, WorkerProcess(stage, [SUITE], "b") as two:
+    port = free_port()
+    first = WorkerProcess(stage, [SUITE], "a", "--metrics-port", str(port))
+    with first as one, WorkerProcess(stage, [SUITE], "b") as two:
+        # One that has not joined the group yet owns nothing: it would not stand still, but start late.
+        until(lambda: is_ready(port), "the first worker being ready", one)
         stage.tell(events[: total // 3])
-        until(lambda: stage.committed() > 0, "progress", two)
+        until(lambda: Metrics(port).of("last_event_timestamp_seconds") > 0, "the first worker's progress", one)
         one.signal(signal.SIGSTOP)
         stopped = time.monotonic()
         stage.tell(events[total // 3 :])
