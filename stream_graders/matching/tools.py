@@ -3,6 +3,9 @@
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+NAME = 512
+"""Characters of a name whose answers are remembered: as many as a call may name its tool with."""
+
 
 def is_tool_or_member(recorded: str, configured: str) -> bool:
     """Equal, or in the namespace of the configured name: the rule of the echo grader (R5, R6), case-sensitive.
@@ -13,7 +16,6 @@ def is_tool_or_member(recorded: str, configured: str) -> bool:
     return recorded == configured or recorded.startswith(configured + ".")
 
 
-@lru_cache(4_096)  # Agents call the same few tools again and again, and checks ask of each with the same few patterns.
 def fits(recorded: str, pattern: str) -> bool:
     """Does a name fit a pattern? ``*`` stands for any characters, and nothing else for anything but itself.
 
@@ -22,6 +24,12 @@ def fits(recorded: str, pattern: str) -> bool:
     """
     if "*" not in pattern:
         return recorded == pattern
+    # A result may name its tool at any length, and such names are not worth remembering.
+    return _fits(recorded, pattern) if len(recorded) <= NAME else _fits.__wrapped__(recorded, pattern)
+
+
+@lru_cache(4_096)  # Agents call the same few tools again and again, and checks ask of each with the same few patterns.
+def _fits(recorded: str, pattern: str) -> bool:
     return fnmatchcase(recorded, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
