@@ -366,7 +366,9 @@ class Gradebook:
         """What the check says: of a run or a turn what its grader found; of all turns together what that comes to."""
         if not entry.gathers:
             return self._weighed(entry, at)
-        return self._gathered(entry, at, self._of_turn(entry, at))[0]
+        folded, lowest = self._gathered(entry, at, self._of_turn(entry, at))
+        is_graded = entry.check.turn == "all" and folded.outcome in (Outcome.PASS, Outcome.FAIL)
+        return finding_with(folded, score=lowest) if is_graded else folded
 
     def _gathered(self, entry: Entry, at: Standpoint, found: Finding) -> tuple[Finding, float | None]:
         """All turns together, with what was found of the present one; a turn that may be missing may be another."""

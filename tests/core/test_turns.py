@@ -1,17 +1,19 @@
 """Checks that look at turns: one verdict each, or one on all of them (design 6, "turn")."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from stream_graders.events import Event
+from stream_graders.events import Event, Message
 from stream_graders.folding import KEPT, Turns
 from stream_graders.gradebook import Publish
 from stream_graders.graders.agentlasso.tool_called import ToolCalled
 from stream_graders.graders.agentlasso.tool_not_called import ToolNotCalled
 from stream_graders.graders.vally.transcript_contains import TranscriptContains
 from stream_graders.graders.vally.transcript_not_contains import TranscriptNotContains
+from stream_graders.grading import Grader, RunFacts, Seen
 from stream_graders.session import At, Effect
 from stream_graders.suites import Check, When
 from stream_graders.testing import Story, fed, graded, run, run_verdicts_of, session_of, suite_of, verdicts_of
@@ -166,6 +168,31 @@ def test_what_only_the_end_of_a_turn_shows_is_told_at_its_end() -> None:
     assert [verdict.state for verdict in told] == ["final"]  # That a text is missing may still be a loss.
     told = verdicts_of(effects_of(check(turn="any", early="always"), talk("please", "no").ends()))
     assert [(verdict.state, verdict.outcome) for verdict in told] == [("early", "pass"), ("final", "pass")]
+
+
+@dataclass
+class Words(Grader):
+    """Scores a turn by its words, up to five; passes from two."""
+
+    scale = (0, 5)
+
+    words: int = field(default=0, init=False)
+
+    def wants(self) -> tuple[type[Event], ...]:
+        return (Message,)
+
+    def update(self, seen: Seen) -> None:
+        self.words = min(5, self.words + len(seen.text.split()) * seen.is_assistant)
+
+    def finding(self, run: RunFacts) -> Finding:
+        return Finding(Outcome.PASS if self.words >= 2 else Outcome.FAIL, Reason.FOUND, "", score=float(self.words))
+
+
+def test_all_turns_together_score_as_the_lowest() -> None:
+    (verdict,) = finals(check(Words(), "all"), talk("one two three four", "one two").ends())
+    assert (verdict.outcome, verdict.score) == ("pass", 2.0)
+    (record,) = run_verdicts_of(effects_of(check(Words()), talk("one two three four", "one two").ends()))
+    assert record.checks[0].score == 2.0
 
 
 def test_the_last_turn_says_nothing_early() -> None:
