@@ -13,12 +13,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # The graders' configurations are the tests', which no installed package holds.
 
-from stream_graders.events import Event  # noqa: E402
-from stream_graders.grading import Grader, setting_fields  # noqa: E402
-from stream_graders.suites import Check  # noqa: E402
-from stream_graders.testing import graded, run  # noqa: E402
-from stream_graders.verdicts import Verdict  # noqa: E402
-from tests.core.stories import GRADERS  # noqa: E402
+from stream_graders.events import Event  # noqa: E402  (the path above comes first)
+from stream_graders.grading import Grader, setting_fields  # noqa: E402  (the path above comes first)
+from stream_graders.suites import Check  # noqa: E402  (the path above comes first)
+from stream_graders.testing import graded, run  # noqa: E402  (the path above comes first)
+from stream_graders.verdicts import Verdict  # noqa: E402  (the path above comes first)
+from tests.core.stories import GRADERS  # noqa: E402  (the path above comes first)
 
 PAGE = ROOT / "docs" / "odd-inputs.md"
 

@@ -16,12 +16,8 @@ _DECISIVE = {
 }
 """Which outcome of several is that of them together: the first of these that is among them."""
 
-KEPT = 200
-"""Ended turns of which each outcome is remembered; beyond them only how many had which."""
 TOLD = 200
 """Characters of the evidence of an ended turn that are remembered."""
-
-_LETTERS = {Outcome.PASS: "p", Outcome.FAIL: "f", Outcome.SKIPPED: "s", Outcome.ERROR: "e", Outcome.NOT_GRADED: "n"}
 
 
 def decisive(how: str, outcomes: Sequence[Outcome]) -> int:
@@ -37,15 +33,14 @@ def decisive(how: str, outcomes: Sequence[Outcome]) -> int:
 
 
 class Turns:
-    """What became of the turns of a run that are over, for a check that looks at every turn."""
+    """What became of the turns of a run that are over, for a check that looks at every turn.
 
-    __slots__ = ("counts", "decided", "firsts", "letters", "lowest")
+    However many they are, the first of each outcome is all that decides what they come to.
+    """
+
+    __slots__ = ("decided", "firsts", "lowest")
 
     def __init__(self) -> None:
-        self.letters = ""
-        """Of each turn a letter, in their order."""
-        self.counts: dict[str, int] = {}
-        """How many turns had which outcome."""
         self.firsts: dict[str, list[Any]] = {}
         """Of each outcome the first turn that had it: turn, reason, evidence, points, sound."""
         self.lowest: float | None = None
@@ -55,9 +50,6 @@ class Turns:
 
     def note(self, turn: int, found: Finding, score: float | None) -> None:
         """Remember the outcome of a turn that is over."""
-        if len(self.letters) < KEPT:
-            self.letters += _LETTERS[found.outcome]
-        self.counts[found.outcome] = self.counts.get(found.outcome, 0) + 1
         if found.outcome not in self.firsts:
             points = [[p.event_id, p.seq, p.path, p.excerpt] for p in found.points]
             self.firsts[found.outcome] = [turn, found.reason, found.evidence[:TOLD], points, found.sound]
@@ -65,9 +57,12 @@ class Turns:
             self.lowest = score if self.lowest is None else min(self.lowest, score)
 
     def folded(self, how: str, turn: int, found: Finding, score: float | None) -> tuple[Finding, float | None]:
-        """What all turns together come to, with ``found`` of the one that is not noted yet, and the lowest score."""
-        scores = [value for value in (self.lowest, score) if value is not None]
-        outcomes = [*(Outcome(name) for name in self.firsts), found.outcome]
+        """What all turns together come to, with ``found`` of the one that is not noted yet, and the lowest score.
+
+        Once it is decided no later turn is read, so what is found of one says nothing.
+        """
+        scores = [value for value in (self.lowest, None if self.decided else score) if value is not None]
+        outcomes = [*(Outcome(name) for name in self.firsts), *([] if self.decided else [found.outcome])]
         place = decisive(how, outcomes)
         lowest = min(scores, default=None)
         if place == len(self.firsts):
@@ -80,13 +75,13 @@ class Turns:
 
     def snapshot(self) -> list[Any]:
         """The state as JSON values."""
-        return [self.letters, self.counts, self.firsts, self.lowest, self.decided]
+        return [self.firsts, self.lowest, self.decided]
 
     @classmethod
     def resume(cls, values: Sequence[Any]) -> "Turns":
         """The turns that gave this snapshot."""
         turns = cls()
-        turns.letters, turns.counts, turns.firsts, turns.lowest, turns.decided = values
+        turns.firsts, turns.lowest, turns.decided = values
         return turns
 
 

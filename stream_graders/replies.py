@@ -15,8 +15,7 @@ from .verdicts import Finding, Outcome, Point, Reason, finding_with
 class ReplyGrader(Grader):
     """Judges the final reply: the output that the run's end reports, else the last assistant message that has text.
 
-    Which message is the last one shows at the end, so each is judged when it comes and of the last one the judgement is
-    kept, never the text. A subclass says what it makes of a text (`read`) and what that means (`told`); where the
+    Of the last one so far a judgement is kept, never the text: which is the last of all shows at the end. A subclass says what it makes of a text (`read`) and what that means (`told`); where the
     reply lies, and whether another one may be missing, is worked out here (design 6, "final reply").
     """
 
@@ -27,6 +26,7 @@ class ReplyGrader(Grader):
     Most messages are followed by another one before that, and are never read. A grader that raised would do so or not by
     where a batch ends, which must not show: so a grader has to say that it does not.
     """
+
     replied: list[Any] | None = field(default=None, init=False)
     """The last assistant message with text: place, event id, seq, judgement, excerpt, partial, truncated."""
     output: list[Any] | None = field(default=None, init=False)

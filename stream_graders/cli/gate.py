@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..events import from_json
+from ..scoring.composite import mean_score
 from ..verdicts import RunVerdict
 from .errors import UserError
 
@@ -37,6 +38,8 @@ class Gate:
     fail_on: frozenset[str]
     """Run outcomes that miss the gate wherever they come."""
     min_pass_rate: float | None = None
+    min_score: float | None = None
+    """What the scores of the runs have to reach on average; degraded runs are left out, as ai_eval's gate has it (R152)."""
     group_by: str | None = None
     need: Need | None = None
     baseline: "Baseline | None" = None
@@ -57,6 +60,10 @@ class Gate:
             self.missed.append(f"{_runs(unverified)} {verb} a critical check without a verdict")
         if self.min_pass_rate is not None:
             self._judge_rate(by_outcome, self.min_pass_rate)
+        if self.min_score is not None:
+            reached = mean_score((run.score, run.degraded) for run in runs)
+            if reached < self.min_score:
+                self.missed.append(f"the mean score is {reached:.2f}, and should be {self.min_score:.2f}")
         if self.group_by is not None and self.need is not None:
             self._judge_groups(runs, self.group_by, self.need)
         if self.baseline is not None:

@@ -38,6 +38,9 @@ def grade(
     min_pass_rate: Annotated[
         float | None, typer.Option(min=0, max=1, help="The share of runs that has to pass, 0 to 1.")
     ] = None,
+    min_score: Annotated[
+        float | None, typer.Option(help="What the runs' scores have to reach on average, degraded runs left out.")
+    ] = None,
     group_by: Annotated[
         str | None, typer.Option(help="The field that runs of one case share, like labels.case.")
     ] = None,
@@ -50,12 +53,15 @@ def grade(
     github: Annotated[
         bool, typer.Option("--github", help="Annotate the build, and add the report to its step summary.")
     ] = False,
+    soft: Annotated[
+        bool, typer.Option("--soft", help="Say what misses the gate, and leave with 0 all the same.")
+    ] = False,
 ) -> None:
     """Grade finished runs in files: the verdicts that a worker gives on the same events."""
     from .grade import Asked, grade_files
 
     with told():
-        asked = Asked(json, fail_on, min_pass_rate, group_by, need, baseline, junit, markdown, github)
+        asked = Asked(json, fail_on, min_pass_rate, min_score, group_by, need, baseline, junit, markdown, github, soft)
         grade_files(files, suite, asked)
 
 

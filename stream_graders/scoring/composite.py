@@ -1,7 +1,6 @@
 """The policy ``composite``: the mean of the checks' scores, each first mapped to 0 to 5 (R68, R82, R149 to R152)."""
 
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Sequence
 
 from ..verdicts import CheckOutcome, Outcome, Reason
 from .standing import Standing, counted, is_graded, is_unverified, share
@@ -37,24 +36,10 @@ def by_mean(checks: Sequence[CheckOutcome], threshold: float | None) -> Standing
     return Standing(outcome, reason, mean, degraded, any(map(is_unverified, counting)))
 
 
-class Gate(NamedTuple):
-    """What many runs together must reach."""
+def mean_score(runs: Iterable[tuple[float | None, bool]]) -> float:
+    """What many runs together reach, each as its score and whether it is degraded: ai_eval's gate ``avg_score``.
 
-    metric: Literal["avg_score", "pass_rate"]
-    threshold: float
-    """Of ``avg_score`` 0 to 5, of ``pass_rate`` 0 to 1."""
-    is_hard: bool = True
-    """A hard gate that is missed fails the whole; a soft one warns."""
-
-    def value(self, runs: Sequence[tuple[float | None, bool, bool]]) -> float:
-        """The metric over runs, each as its score, whether it passed and whether it is degraded.
-
-        Degraded runs, and those in which nothing was scored, are left out; over none the value is 0, which misses every
-        gate (R152).
-        """
-        rated = [(score, passed) for score, passed, degraded in runs if score is not None and not degraded]
-        if not rated:
-            return 0.0
-        if self.metric == "pass_rate":
-            return sum(passed for _, passed in rated) / len(rated)
-        return sum(score for score, _ in rated) / len(rated)
+    Degraded runs, and those in which nothing was scored, are left out; over none it is 0, which misses every gate (R152).
+    """
+    scores = [score for score, degraded in runs if score is not None and not degraded]
+    return sum(scores) / len(scores) if scores else 0.0

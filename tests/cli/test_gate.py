@@ -41,6 +41,14 @@ def test_a_rate_of_nothing_is_missed(suite: Path) -> None:
     assert "no run passed or failed, so there is no pass rate" in done.err
 
 
+def test_a_mean_score_and_a_soft_gate(suite: Path) -> None:
+    assert graded(suite, [GOOD, BAD], "--min-score", "0.5").code == 0
+    done = graded(suite, [GOOD, BAD], "--min-score", "0.6")
+    assert (done.code, done.err) == (1, "gate missed: the mean score is 0.50, and should be 0.60\n")
+    soft = graded(suite, [GOOD, BAD], "--min-score", "0.6", "--soft")
+    assert (soft.code, soft.err) == (0, done.err)
+
+
 def cases(passes: int, fails: int, case: str = "c1") -> list[object]:
     texts = ["fine"] * passes + ["I guarantee it"] * fails
     stories = []

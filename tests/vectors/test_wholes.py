@@ -7,7 +7,7 @@ import pytest
 
 from stream_graders.catalogue import grader_named
 from stream_graders.events import Event, from_json, to_json
-from stream_graders.scoring.composite import PASSES_AT, Gate, by_mean
+from stream_graders.scoring.composite import PASSES_AT, by_mean, mean_score
 from stream_graders.sources import agentlasso, ai_eval
 from stream_graders.suites import Check
 from stream_graders.testing import fed, run_verdicts_of, session_of, suite_of, verdicts_of
@@ -67,8 +67,11 @@ def line(result: dict[str, Any]) -> CheckOutcome:
 
 def gate(vector: Vector) -> None:
     config = vector["config"]
-    runs = [(q["score"], (q["score"] or 0) >= PASSES_AT, q["degraded"]) for q in config["questions"]]
-    value = Gate(config["metric"], config["threshold"]).value(runs)
+    by_rate = config["metric"] == "pass_rate"
+    scores = [
+        q["score"] if q["score"] is None or not by_rate else float(q["score"] >= PASSES_AT) for q in config["questions"]
+    ]
+    value = mean_score(zip(scores, (q["degraded"] for q in config["questions"]), strict=True))
     assert (value, value >= config["threshold"]) == (vector["expect"]["score"], vector["expect"]["passed"])
 
 
