@@ -140,6 +140,8 @@ class Entry:
          self.raised, self.gave_up, self.in_turn, self.astray, self.over, self.turn, turns,
          self.unfit) = [*values, *_UNTOUCHED[len(values) :]]  # fmt: skip
         self.decided = None if decided is None else (decided[0], decided[1], decided[2], decided[3])
+        if self.published is not None:
+            self.published[:2] = Outcome(self.published[0]), Reason(self.published[1])
         self.turns = Turns.resume(turns) if turns else None
 
 

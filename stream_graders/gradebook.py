@@ -5,6 +5,7 @@ verdict with a revision. Nothing here knows Kafka, time or files.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -20,6 +21,7 @@ from .scoring.standing import Standing
 from .scoring.weighted import by_weight
 from .suites import Check, Suite
 from .verdicts import (
+    GRADED,
     CheckOutcome,
     Finding,
     Outcome,
@@ -269,7 +271,7 @@ class Gradebook:
         if not finding.sound:
             return []  # Something may be missing that is not given up yet; what is said early must stay true.
         entry.revision = 0
-        verdict = self._verdict(entry, finding, at, Stage("early", 0, entry.decided))
+        verdict = self._verdict(entry, finding, at, Stage("early", 0, score_of(finding, check), entry.decided))
         offset = None if entry.decided is None else entry.decided[3]
         return [Publish(verdict, offset), *self._violation(entry, verdict, offset)]
 
@@ -311,7 +313,7 @@ class Gradebook:
                 effects += self._end_turn(entry, seen.event, offset, see)
             if check.turn == "each" and entry.published is not None:
                 outcome, reason, _, score, _ = entry.published  # What was said is what counts, whatever is known since.
-                found = Finding(Outcome(outcome), Reason(reason), score=score)
+                found = Finding(outcome, reason, score=score)
             else:
                 found = self._of_turn(entry, see())
                 score = score_of(found, check)
@@ -333,14 +335,15 @@ class Gradebook:
     def _say(self, entry: Entry, at: Standpoint, ending: Decided | None) -> list[Publish]:
         """Publish the check's outcome if it is new."""
         finding = self._concluded(entry, at)
-        said = [finding.outcome, finding.reason, _mark(finding.evidence), score_of(finding, entry.check)]
+        score = score_of(finding, entry.check)
+        said = [finding.outcome, finding.reason, _mark(finding.evidence), score]
         if entry.published is not None and entry.published[:4] == said:
             return []
         entry.revision = max(entry.revision, 0) + 1
         decided = entry.decided or ending
         offset = None if decided is None else decided[3]
         state: State = "final" if entry.revision == 1 else "amended"
-        verdict = self._verdict(entry, finding, at, Stage(state, entry.revision, decided))
+        verdict = self._verdict(entry, finding, at, Stage(state, entry.revision, score, decided))
         sent = self.suite.publish == "all" or finding.outcome is Outcome.FAIL
         sent = sent or (entry.published is not None and entry.published[4])
         entry.published = [*said, sent]
@@ -367,7 +370,7 @@ class Gradebook:
         if not entry.gathers:
             return self._weighed(entry, at)
         folded, lowest = self._gathered(entry, at, self._of_turn(entry, at))
-        is_graded = entry.check.turn == "all" and folded.outcome in (Outcome.PASS, Outcome.FAIL)
+        is_graded = entry.check.turn == "all" and folded.outcome in GRADED
         return finding_with(folded, score=lowest) if is_graded else folded
 
     def _gathered(self, entry: Entry, at: Standpoint, found: Finding) -> tuple[Finding, float | None]:
@@ -413,7 +416,7 @@ class Gradebook:
         if (entry.astray or hidden) and finding.sound:
             finding = finding_with(finding, sound=False)
         pass_at = check.pass_at
-        if pass_at is not None and finding.score is not None and finding.outcome in (Outcome.PASS, Outcome.FAIL):
+        if pass_at is not None and finding.score is not None and finding.outcome in GRADED:
             finding = finding_with(finding, outcome=Outcome.PASS if finding.score >= pass_at else Outcome.FAIL)
         if turn is not None and not entry.in_turn and finding.outcome is Outcome.PASS:
             finding = Finding(Outcome.FAIL, Reason.TURN_MISSING, f"turn {turn} has no events", cut=finding.cut)
@@ -430,9 +433,9 @@ class Gradebook:
             return None
         outcome, reason, _, score, _ = entry.published
         if entry.check.turn != "each" or isinstance(entry.grader, Gone):
-            return Said(Outcome(outcome), Reason(reason), score)
-        folded, score = self._gathered(entry, at, Finding(Outcome(outcome), Reason(reason), score=score))
-        return Said(folded.outcome, folded.reason, score if folded.outcome in (Outcome.PASS, Outcome.FAIL) else None)
+            return Said(outcome, reason, score)
+        folded, score = self._gathered(entry, at, Finding(outcome, reason, score=score))
+        return Said(folded.outcome, folded.reason, score if folded.outcome in GRADED else None)
 
     def _part(self, name: str, at: Standpoint) -> tuple[Outcome, Reason]:
         said = self._said_of(name, at)
@@ -490,6 +493,7 @@ def _entry(check: Check, expected: Expected | None) -> Entry:
         return entry
 
 
+@lru_cache(maxsize=4_096)  # As with `masked`.
 def _mark(evidence: str) -> str:
     """Tells one evidence from another, at a length that state can bear."""
     return blake2b(evidence.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()

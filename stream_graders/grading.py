@@ -7,13 +7,16 @@ A grader reads one run event by event. Its settings are the fields of its datacl
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
 from operator import attrgetter
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from .events import UNSENT, Event, Message, RunEnd, ToolResult, compact, text_of
 from .verdicts import Finding, Point
 
 EXCERPT = 120
 """Characters of a text that evidence may quote."""
+
+
+Made = TypeVar("Made")
 
 
 class Seen:
@@ -24,6 +27,7 @@ class Seen:
 
     __slots__ = (
         "_lower",
+        "_made",
         "_text",
         "call",
         "event",
@@ -57,6 +61,21 @@ class Seen:
         """Of a result: the position of its call, where that is known."""
         self._text: str | None = None
         self._lower: str | None = None
+        self._made: dict[Callable[[Seen], Any], Any] | None = None
+
+    def once(self, work: Callable[["Seen"], Made]) -> Made:
+        """What a function makes of this event, worked out for the first grader that asks and handed to the others.
+
+        The function has a name in its module, so that it is the same for all, looks at nothing else, and nobody
+        changes what it gave.
+        """
+        made = self._made
+        if made is None:
+            made = self._made = {}
+        elif work in made:
+            return made[work]  # type: ignore[no-any-return]  # what this very function gave
+        found = made[work] = work(self)
+        return found
 
     @property
     def text(self) -> str:

@@ -1,20 +1,20 @@
 """A finding as the record that is published: what it may quote, its id, and what it says of its run."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .entries import EVIDENCE, Decided, Entry, Gone
 from .matching.redaction import masked
 from .suites import Check, Suite
-from .verdicts import Decider, Finding, Outcome, Point, State, Verdict, identify
+from .verdicts import GRADED, Decider, Finding, Point, State, Verdict, identify
 from .weighing import Standpoint
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """Which of a check's verdicts on a run or turn it is, and the event that decided it."""
+class Stage(NamedTuple):
+    """Which of a check's verdicts on a run or turn it is, its score, and the event that decided it."""
 
     state: State
     revision: int
+    score: float | None
     decided: Decided | None
 
 
@@ -23,7 +23,7 @@ def verdict_of(
 ) -> Verdict:
     """The verdict of a check of this suite; ``version`` is the one that the run is pinned to."""
     check = entry.check
-    about = check.about.over(suite.about)
+    about = suite.abouts.get(check.name) or check.about.over(suite.about)  # A check may be gone from its suite.
     evidence, points = _shown(suite, finding)
     decided, trace = stage.decided, at.identity.trace
     return Verdict(
@@ -47,7 +47,7 @@ def verdict_of(
         revision=stage.revision,
         outcome=finding.outcome,
         reason=finding.reason,
-        score=score_of(finding, check),
+        score=stage.score,
         scale=check.grader.scale,
         evidence=evidence,
         points=points,
@@ -59,9 +59,10 @@ def verdict_of(
 
 def score_of(finding: Finding, check: Check) -> float | None:
     """The score of a finding; of one without, the end of the scale that its outcome stands for."""
-    if finding.outcome not in (Outcome.PASS, Outcome.FAIL):
+    outcome = finding.outcome
+    if outcome not in GRADED:
         return None
-    return float(check.grader.scale[finding.outcome is Outcome.PASS]) if finding.score is None else finding.score
+    return float(check.grader.scale[outcome is GRADED[0]]) if finding.score is None else finding.score
 
 
 def _shown(suite: Suite, finding: Finding) -> tuple[str, tuple[Point, ...]]:

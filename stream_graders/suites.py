@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from .events import Event, canonical_json
 from .grading import Grader, setting_fields
-from .matching.tools import fits
+from .matching.tools import fits, fits_any
 from .verdicts import Identity, Notify, Severity
 
 MINUTE = 60_000
@@ -53,7 +53,7 @@ class Select:
                 ("version", self.version, None if run.agent is None else run.agent.version),
             ]
         for name, patterns, value in clauses:
-            if patterns and not any(fits(value or "", pattern) for pattern in patterns):
+            if patterns and not fits_any(value or "", patterns):
                 return f"{name} is {value or 'not known'}, the suite selects {', '.join(patterns)}"
         for name, pattern in self.labels.items():
             value = (run.labels or {}).get(name)
@@ -73,7 +73,7 @@ class Select:
             (f"label {name}", (pattern,), (run.labels or {}).get(name)) for name, pattern in unless.labels.items()
         ]
         for name, patterns, value in clauses:
-            if value is not None and any(fits(value, pattern) for pattern in patterns):
+            if value is not None and fits_any(value, patterns):
                 return f"{name} is {value}, and the suite leaves out {', '.join(patterns)}"
         return None
 
@@ -149,6 +149,8 @@ class About:
 
     def linked(self, run_id: str, trace_id: str | None) -> dict[str, str] | None:
         """The links of a run; one that asks for a trace is left out of a run without."""
+        if not self.links:
+            return None
         known = {"run_id": run_id, "trace_id": trace_id}
         links = {name: link for name, template in self.links.items() if (link := _filled(template, known)) is not None}
         return links or None
@@ -252,6 +254,11 @@ class Suite:
         rest = {name: getattr(self, name) for name in ("name", "missing_input", "evidence", "publish")}
         parts = {name: asdict(getattr(self, name)) for name in ("about", "select", "completion", "scoring")}
         return _hashed({**rest, **parts, "checks": checks})
+
+    @cached_property
+    def abouts(self) -> dict[str, About]:
+        """By check, who and what its failure leads to, with what it leaves out taken from the suite."""
+        return {check.name: check.about.over(self.about) for check in self.checks}
 
     @cached_property
     def weights(self) -> dict[str, float]:

@@ -31,6 +31,10 @@ class Outcome(StrEnum):
     """It cannot be decided from what is known, or was left out on purpose."""
 
 
+GRADED = (Outcome.PASS, Outcome.FAIL)
+"""What rates are made of, and what has a score."""
+
+
 class Reason(ClosedList):
     """Why a check ended as it did: the closed list."""
 
@@ -304,8 +308,7 @@ class Violation(Struct, frozen=True, kw_only=True, gc=False):
 
 def identify(*parts: str | int | None) -> str:
     """The id of what ``parts`` name: 128 bits in hex, the same in every process and replay."""
-    texts = ["" if part is None else str(part) for part in parts]
-    told = "".join([f"{len(text)}:{text}" for text in texts])
+    told = "".join([f"{len(text)}:{text}" for text in ["" if part is None else str(part) for part in parts]])
     return blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

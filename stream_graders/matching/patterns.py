@@ -1,6 +1,7 @@
 """Patterns that users write: RE2 on UTF-8, so that the time of a search is linear in its text whatever the pattern."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import re2
 
@@ -13,8 +14,7 @@ _REFUSED = (
 )
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """A hit: its place in the text in characters, and the captured value (None: the group took no part)."""
 
     start: int
@@ -56,11 +56,10 @@ class Pattern:
             return None
         start, end = found.span(0)
         raw = found.group(1) if self._compiled.groups else found.group(0)
-        return Match(
-            len(data[:start].decode("utf-8", "replace")),
-            len(data[:end].decode("utf-8", "replace")),
-            raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw,
-        )
+        value = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+        if len(data) == len(text):  # Of one byte a character: the places are the same.
+            return Match(start, end, value)
+        return Match(len(data[:start].decode("utf-8", "replace")), len(data[:end].decode("utf-8", "replace")), value)
 
 
 def _told(source: str, error: Exception) -> str:

@@ -1,6 +1,6 @@
 """Masks what should not travel with evidence: card numbers, e-mail addresses, keys and tokens."""
 
-import re
+from functools import lru_cache
 
 import re2
 
@@ -16,23 +16,20 @@ _SECRETS = re2.compile(
     _OPTIONS,
 )
 
-_MAY_HOLD = re.compile(
-    r"@|\d(?:[ -]?\d){11}|[spr]k[-_A-Z0-9]|gh[pos][-_A-Z0-9]|xox|glpat|A[KS]IA|[eE][aA][rR][eE][rR]|eyJ"
-)
-"""A quick look that finds no secret in most texts: the search itself costs ten times as much."""
 
-
+@lru_cache(maxsize=4_096)  # Most checks say of most runs what they said of the last one.
 def masked(text: str) -> str:
     """The text with the middle of each secret replaced.
 
     >>> masked("key sk-EXAMPLEabcdef1 of jo@example.com")
     'key sk…(masked) of jo…(masked)'
     """
-    if not _MAY_HOLD.search(text):
+    data = text.encode("utf-8", "surrogatepass")
+    if _SECRETS.search(data) is None:  # Most hold none, and an iterator costs more to begin.
         return text
     pieces, at = [], 0
-    for found in _SECRETS.finditer(text):
+    for found in _SECRETS.finditer(data):
         start, end = found.span()
-        pieces += [text[at : start + 2], "…(masked)"]
+        pieces += [data[at : start + 2], "…(masked)".encode()]  # A secret begins with two characters of one byte each.
         at = end
-    return "".join(pieces) + text[at:] if pieces else text
+    return b"".join([*pieces, data[at:]]).decode("utf-8", "surrogatepass")

@@ -1,5 +1,6 @@
 """Which recorded names a configured name stands for."""
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
@@ -26,6 +27,17 @@ def fits(recorded: str, pattern: str) -> bool:
         return recorded == pattern
     # A result may name its tool at any length, and such names are not worth remembering.
     return _fits(recorded, pattern) if len(recorded) <= NAME else _fits.__wrapped__(recorded, pattern)
+
+
+def fits_any(recorded: str, patterns: Iterable[str]) -> bool:
+    """Does a name fit one of these patterns?"""
+    asked = tuple(patterns)
+    return _fits_any(recorded, asked) if len(recorded) <= NAME else _fits_any.__wrapped__(recorded, asked)
+
+
+@lru_cache(4_096)
+def _fits_any(recorded: str, patterns: tuple[str, ...]) -> bool:
+    return any(fits(recorded, pattern) for pattern in patterns)
 
 
 @lru_cache(4_096)  # Agents call the same few tools again and again, and checks ask of each with the same few patterns.

@@ -2,8 +2,9 @@
 
 import re
 from binascii import b2a_base64
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from json import JSONEncoder
 from typing import Any
 from zlib import crc32
 
@@ -63,38 +64,75 @@ def _plain(whole: str, part: str) -> str:
     return f"{whole}.{part}" if part else whole
 
 
-def codes_of(texts: Iterable[str], *, values: bool = False) -> set[str]:
-    """What stands in state for all that is heard with these texts: forms of words, and the ends of long numbers.
+def pieces_of(value: Any) -> list[str]:
+    """What stands between the blanks of a text; of another JSON value, names, texts and numbers apart from each other.
+
+    No word goes on from one piece to the next. JSON's own words true, false and null are pieces like others.
+
+    >>> pieces_of({"id": "A-1", "n": [1, 200], "to": "Jo\\nSmith"})
+    ['{"id":', '"A-1"', ',', '"n":', '[1', ',', '200]', ',', '"to":', '"Jo', 'Smith"}']
+    """
+    if not isinstance(value, str):
+        try:
+            value = _spell(value)
+        except RecursionError:
+            return texts_in(value)
+        if "\\" in value:
+            value = _ESCAPE.sub(" ", value)
+    return value.split()  # type: ignore[no-any-return]  # a text by now
+
+
+def codes_of(pieces: Iterable[str], *, values: bool = False) -> set[str]:
+    """What stands in state for all that is heard with these pieces: forms of words, and the ends of long numbers.
 
     With ``values`` only words that hold something else than letters.
     """
-    found: set[str] = set()
-    for text in set(texts):
-        if len(text) <= _SHORT:
-            found.update(_codes(text, values))
-        else:
-            for chunk in set(text.split()):  # No word goes on behind a blank.
-                found.update(_codes(chunk, values) if len(chunk) <= _SHORT else _codes.__wrapped__(chunk, values))
-    return found
+    return set().union(*map((_VALUES if values else _ALL).__getitem__, pieces))
 
+
+_spell = JSONEncoder(ensure_ascii=False, check_circular=False, separators=(" , ", ": ")).encode
+"""In compact JSON the comma between two numbers could be one of their own."""
+_ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
 
 _SHORT = 40
-"""Characters of a text whose codes are kept at hand: the names and values of one run are mostly those of the next."""
+"""Characters of a piece of which is kept what was made of it: the words of one run are mostly those of the next."""
+_KEPT = 32_768
+"""Pieces that are kept."""
 
 
-@lru_cache(maxsize=32_768)
-def _codes(text: str, values: bool) -> tuple[str, ...]:
+class ByPiece(dict[str, tuple[str, ...]]):
+    """What a function makes of a piece of text, looked up without a call: this is done for each word of each run."""
+
+    def __init__(self, work: Callable[[str], Iterable[str]]) -> None:
+        super().__init__()
+        self._work = work
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        made = tuple(self._work(piece))
+        if len(piece) <= _SHORT:
+            if len(self) >= _KEPT:
+                self.clear()
+            self[piece] = made
+        return made
+
+
+def _codes(piece: str) -> list[str]:
+    return [code_of(word) for word in words_of(piece) if word.isalpha()] + _codes_of_values(piece)
+
+
+def _codes_of_values(piece: str) -> list[str]:
     found: list[str] = []
-    for word in words_of(text):
+    for word in words_of(piece):
         if word.isalpha():
-            if not values:
-                found.append(code_of(word))
             continue
         found += [code_of(form) for form in forms(word)]
         digits = word.lstrip("abcdefghijklmnopqrstuvwxyz")
         if len(digits) >= 2 * SUFFIX and digits.isdecimal():
             found += [code_of(form) for form in forms(digits[-SUFFIX:])]
-    return tuple(found)
+    return found
+
+
+_ALL, _VALUES = ByPiece(_codes), ByPiece(_codes_of_values)
 
 
 def asked_codes(word: str) -> tuple[str, ...]:

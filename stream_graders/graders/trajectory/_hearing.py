@@ -1,12 +1,12 @@
 """What was said in a run, remembered as codes of words: for the graders that ask where a value comes from."""
 
-from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ...events import ToolResult, from_json
 from ...grading import Grader, Seen
-from ...matching.words import CODE, asked_codes, codes_of, texts_in
+from ...matching.words import CODE, asked_codes, codes_of, pieces_of
 
 WORDS = 2_000
 """Words remembered; a run of the recorded ones has a few hundred."""
@@ -37,9 +37,9 @@ class Hearing(Grader):
     def size(self) -> int:
         return len(self.heard)
 
-    def hear(self, texts: Iterable[str]) -> None:
-        """Remember the words of these texts."""
-        self.keep(codes_of(texts, values=self.values_only))
+    def hear(self, text: str) -> None:
+        """Remember the words of a text."""
+        self.keep(codes_of(pieces_of(text), values=self.values_only))
 
     def keep(self, codes: set[str]) -> None:
         """Remember words by their codes."""
@@ -59,10 +59,7 @@ class Hearing(Grader):
         """Remember what a message or a result says; of a text that was cut, what stands at the cut is left out."""
         if seen.partial:
             self.blind = self.blind or ("a text was cut" if seen.truncated else "content was not sent")
-        texts = texts_of(seen)
-        if seen.truncated and texts:
-            texts[-1:] = texts[-1].split()[:-1]
-        self.hear(texts)
+        self.keep(seen.once(_values_in if self.values_only else _words_in))
 
     def is_heard(self, word: str) -> bool:
         """Was a word said, or a number in any of the ways to read it?"""
@@ -89,18 +86,26 @@ def codes_in(joined: str) -> set[str]:
     return {joined[n : n + CODE] for n in range(0, len(joined), CODE)}
 
 
-def texts_of(seen: Seen) -> list[str]:
-    """The text of a message, or all texts, numbers and names of fields in a result."""
-    event, text = seen.event, seen.text
-    if not isinstance(event, ToolResult):
-        return [text]
-    value = event.result
-    if not isinstance(value, dict | list):
-        if text.lstrip()[:1] not in ("{", "["):
-            return [text]
-        # In JSON text a comma may stand between numbers, and a line break is written with a letter.
-        try:
-            value = from_json(text)
-        except (ValueError, RecursionError):
-            return [text]
-    return texts_in(value)
+def _words_in(seen: Seen) -> set[str]:
+    return codes_of(seen.once(_pieces_in))
+
+
+def _values_in(seen: Seen) -> set[str]:
+    return codes_of(seen.once(_pieces_in), values=True)
+
+
+def _pieces_in(seen: Seen) -> set[str]:
+    """The pieces of a message, or of all texts, numbers and names of fields in a result."""
+    event: Any = seen.event
+    said: Any = seen.text
+    if type(event) is ToolResult:
+        if isinstance(event.result, dict | list):
+            said = event.result
+        elif said.lstrip()[:1] in ("{", "[") and ("\\" in said or said.count(",") != said.count(", ")):
+            # In JSON text a comma may stand between numbers, and a line break is written with a letter.
+            with suppress(ValueError, RecursionError):
+                said = from_json(said)
+    pieces = pieces_of(said)
+    if seen.truncated:
+        del pieces[-1:]
+    return set(pieces)

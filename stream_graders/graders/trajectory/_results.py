@@ -9,6 +9,8 @@ from ...matching.patterns import Pattern
 
 ERROR_TEXT = r"(?i)^\s*error\b"
 """What a failure looks like whose sender does not mark it."""
+_BLANKS = "\t\n\f\r "
+"""What RE2 takes for blanks."""
 WAITING = 64
 """Calls whose results are awaited; of more, the oldest is forgotten."""
 
@@ -32,7 +34,10 @@ class Failures:
             return True
         if self._compiled is None:
             return False
-        found = self._compiled.search(seen.text)
+        if self.pattern == ERROR_TEXT and seen.text.lstrip(_BLANKS)[:5].lower() != "error":
+            found = None  # As the pattern would find: asked of each result, it costs more than most graders.
+        else:
+            found = self._compiled.search(seen.text)
         # A match that runs into the cut may be the beginning of another word.
         if found is not None and not (seen.truncated and found.end == len(seen.text)):
             return True

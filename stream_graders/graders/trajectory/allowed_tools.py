@@ -5,7 +5,7 @@ from typing import Any
 
 from ...events import Event, ToolCall
 from ...grading import Grader, RunFacts, Seen
-from ...matching.tools import fits, listed
+from ...matching.tools import fits_any, listed
 from ...verdicts import Finding, Outcome, Point, Reason
 
 
@@ -46,7 +46,7 @@ class AllowedTools(Grader):
             return
         self.called = True
         tool = str(seen.tool)
-        if not any(fits(tool, pattern) for pattern in self.tools):
+        if not fits_any(tool, self.tools):
             self.hit = [seen.event.id, seen.event.seq, tool]
             self.settled = True
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from ...events import Event, Message, RunEnd
 from ...grading import Grader, RunFacts, Seen
-from ...matching.tools import fits
+from ...matching.tools import fits_any
 from ...verdicts import Finding, Outcome, Point, Reason
 
 Status = Literal["error", "cancelled", "timeout", "limit", "handoff"]
@@ -53,7 +53,7 @@ class BadEnd(Grader):
         event = seen.event
         if isinstance(event, RunEnd):
             reason = event.reason or ""
-            bad = event.status in self._bad or any(fits(reason, pattern) for pattern in self.reasons or ())
+            bad = event.status in self._bad or fits_any(reason, self.reasons or ())
             self.end = [event.id, event.seq, event.status, reason[:100], bad]
             self.settled = bad
             if seen.text.strip():

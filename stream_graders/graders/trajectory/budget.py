@@ -94,7 +94,8 @@ class Budget(Grader):
             self._step(seen)
         if self.max_seconds is not None:
             self._time(event)
-        for name, limit, value in self._compared():
+        for name, limit in self._limits:
+            value = self._measured(name)
             if value is not None and value > limit:
                 told = f"{_said(name, value)}, at most {limit:g} allowed"
                 self.over = [event.id, event.seq, told, name == "steps"]
@@ -122,10 +123,14 @@ class Budget(Grader):
 
     def _time(self, event: Event) -> None:
         now = seconds(event)
-        self.events = min(2, self.events + 1)
+        if self.events < 2:
+            self.events += 1
         clock = self.clocks.get(event.producer)
         if clock is not None:
-            clock[0], clock[1] = min(clock[0], now), max(clock[1], now)
+            if now > clock[1]:
+                clock[1] = now
+            elif now < clock[0]:
+                clock[0] = now
         elif len(self.clocks) < 16:  # As many producers as the order of a run knows (design 5).
             self.clocks[event.producer] = [now, now]
 
@@ -138,10 +143,13 @@ class Budget(Grader):
         if name == "steps":
             return self.steps
         if name == "seconds":
-            span = max((latest - first for first, latest in self.clocks.values()), default=0.0)
+            span = 0.0
+            for first, latest in self.clocks.values():
+                span = max(span, latest - first)
             return span if span or self.events < 2 else None
         n = 0 if name == "tokens" else 1
-        return max((value for value in (self.spent[n], self.total[n]) if value is not None), default=None)
+        spent, total = self.spent[n], self.total[n]
+        return spent if total is None or (spent is not None and spent > total) else total
 
     def _compared(self) -> list[tuple[str, float, float | None]]:
         """What is limited, its limit, and what was measured."""

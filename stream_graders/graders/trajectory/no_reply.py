@@ -5,7 +5,7 @@ from typing import Any
 
 from ...events import Event, Message, RunEnd, ToolCall
 from ...grading import Grader, RunFacts, Seen
-from ...matching.tools import fits
+from ...matching.tools import fits_any
 from ...verdicts import Finding, Outcome, Point, Reason
 
 
@@ -46,7 +46,7 @@ class NoReply(Grader):
             return
         event = seen.event
         if isinstance(event, ToolCall):
-            if any(fits(event.name, pattern) for pattern in self.handoff_tools or ()):
+            if fits_any(event.name, self.handoff_tools or ()):
                 self.handed = f"{event.name} was called"
         elif isinstance(event, Message) and event.role == "user":
             if self.asked is None:

@@ -6,7 +6,7 @@ from typing import Any
 from ...events import Event, ToolCall, ToolResult
 from ...grading import Grader, RunFacts, Seen
 from ...matching.arguments import call_digest, digest
-from ...matching.tools import fits
+from ...matching.tools import fits_any
 from ...verdicts import Finding, Outcome, Point, Reason
 from ._results import ERROR_TEXT, Failures, answered, awaited
 
@@ -67,7 +67,7 @@ class RepeatedCall(Grader):
             return
         event = seen.event
         if type(event) is ToolCall:
-            if self.exempt is not None and any(fits(event.name, pattern) for pattern in self.exempt):
+            if self.exempt is not None and fits_any(event.name, self.exempt):
                 self.forgotten += not awaited(self.waiting, seen, "")
                 return
             self.calls = min(2, self.calls + 1)
@@ -101,7 +101,7 @@ class RepeatedCall(Grader):
 
     def _writes(self, seen: Seen) -> bool:
         """Did the call that is answered change something, or may it have?"""
-        if seen.tool is not None and not any(fits(seen.tool, pattern) for pattern in self.writes or ()):
+        if seen.tool is not None and not fits_any(seen.tool, self.writes or ()):
             return False
         failed = self._failures.of(seen)
         if failed is None or seen.tool is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...events import Event, ToolResult
 from ...grading import Grader, RunFacts, Seen, excerpt
-from ...matching.tools import fits
+from ...matching.tools import fits_any
 from ...verdicts import Finding, Outcome, Point, Reason
 from ._results import ERROR_TEXT, Failures
 
@@ -65,7 +65,7 @@ class ToolErrors(Grader):
             if seen.tool is None:
                 self.unnamed += 1
                 return
-            if not any(fits(seen.tool, pattern) for pattern in self.tools):
+            if not fits_any(seen.tool, self.tools):
                 return
         self.results += 1
         failed = self._failures.of(seen)

@@ -1,11 +1,12 @@
 """Does the final reply name only ids, numbers and amounts that were said before?"""
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from ...events import Event, Message, RunEnd, RunStart, ToolResult, text_of
 from ...grading import RunFacts, Seen
-from ...matching.words import forms, words_of
+from ...matching.words import ByPiece, forms, pieces_of, words_of
 from ...replies import ReplyGrader
 from ...verdicts import Finding, Outcome, Reason, finding_with
 from ._hearing import Hearing
@@ -43,7 +44,7 @@ class UngroundedReply(Hearing, ReplyGrader):
     def update(self, seen: Seen) -> None:
         event = seen.event
         if isinstance(event, RunStart):
-            self.hear([text_of(event.input)])
+            self.hear(text_of(event.input))
         elif isinstance(event, RunEnd) or seen.is_assistant:
             super().update(seen)
         else:
@@ -51,10 +52,10 @@ class UngroundedReply(Hearing, ReplyGrader):
 
     def read(self, seen: Seen) -> list[Any]:
         """How many values the reply holds, those that were not said, and why one may have been all the same."""
-        # What stands at a cut may be the beginning of a value.
-        text = " ".join(seen.text.split()[:-1]) if seen.truncated else seen.text
-        numbers = dict.fromkeys([word for word in words_of(text) if not word.isalpha()])
-        values = [word for word in numbers if _is_value(word)]
+        pieces = pieces_of(seen.text)
+        if seen.truncated:
+            del pieces[-1:]  # What stands at a cut may be the beginning of a value.
+        values = dict.fromkeys(chain.from_iterable(map(_VALUES.__getitem__, pieces)))
         unheard = [word[:40] for word in values if not self.is_heard(word)]
         return [len(values), unheard[:NAMED], len(unheard), self.doubt() if unheard else ""]
 
@@ -86,6 +87,13 @@ class UngroundedReply(Hearing, ReplyGrader):
         if found.outcome is Outcome.FAIL and not known:
             return finding_with(found, sound=False)  # Who said it may be missing.
         return found
+
+
+def _values_of(piece: str) -> list[str]:
+    return [word for word in words_of(piece) if _is_value(word)]
+
+
+_VALUES = ByPiece(_values_of)
 
 
 def _is_value(word: str) -> bool:

@@ -8,7 +8,7 @@ from ...events import Event, Message, RunStart, ToolCall, ToolResult, text_of
 from ...grading import Grader, RunFacts, Seen
 from ...matching.arguments import arguments_of
 from ...matching.differences import loosely, shown_value
-from ...matching.tools import fits
+from ...matching.tools import fits_any
 from ...matching.words import forms, words_of
 from ...verdicts import Finding, Outcome, Point, Reason
 from ._hearing import Hearing
@@ -65,11 +65,11 @@ class UnseenArgument(Hearing, Grader):
             return
         event = seen.event
         if isinstance(event, ToolCall):
-            if any(fits(event.name, pattern) for pattern in self.writes):
+            if fits_any(event.name, self.writes):
                 self.wrote = True
                 self._judge(event, seen)
         elif isinstance(event, RunStart):
-            self.hear([text_of(event.input)])
+            self.hear(text_of(event.input))
         elif not seen.is_assistant:
             self.hear_from(seen)
 
@@ -99,7 +99,7 @@ class UnseenArgument(Hearing, Grader):
         """The texts and numbers that count, each with its path."""
         if isinstance(value, dict):
             for name, item in value.items():
-                if not any(fits(name, pattern) for pattern in self.exempt or ()):
+                if not fits_any(name, self.exempt or ()):
                     yield from self._values(item, f"{path}.{name}" if path else name)
         elif isinstance(value, list):
             for n, item in enumerate(value):

@@ -8,8 +8,8 @@ from ...events import Event, ToolCall, ToolResult
 from ...grading import Grader, RunFacts, Seen
 from ...matching.arguments import arguments_of
 from ...matching.differences import shown_value
-from ...matching.tools import fits
-from ...matching.words import codes_of, texts_in, words_of
+from ...matching.tools import fits_any
+from ...matching.words import codes_of, pieces_of, texts_in, words_of
 from ...verdicts import Finding, Outcome, Point, Reason
 from ._hearing import Hearing, codes_in
 from ._results import ERROR_TEXT, Failures, answered, awaited
@@ -74,13 +74,13 @@ class WriteWithoutLookup(Hearing, Grader):
             return
         event = seen.event
         if isinstance(event, ToolCall):
-            if any(fits(event.name, pattern) for pattern in self.writes):
+            if fits_any(event.name, self.writes):
                 self._judge(event, seen)
-            elif any(fits(event.name, pattern) for pattern in self.lookups):
-                codes = sorted(codes_of(texts_in(arguments_of(event).values)))[:KEPT]
+            elif fits_any(event.name, self.lookups):
+                codes = sorted(codes_of(pieces_of(arguments_of(event).values or {})))[:KEPT]
                 if not awaited(self.waiting, seen, "".join(codes)):
                     self.blind = self.blind or "a lookup was forgotten before its result came"
-        elif seen.tool is None or any(fits(seen.tool, pattern) for pattern in self.lookups):
+        elif seen.tool is None or fits_any(seen.tool, self.lookups):
             self._learn(seen)
 
     def _learn(self, seen: Seen) -> None:
@@ -120,7 +120,7 @@ class WriteWithoutLookup(Hearing, Grader):
         if isinstance(value, dict):
             for name, item in value.items():
                 at = f"{path}.{name}" if path else name
-                if any(fits(name, pattern) for pattern in self._named):
+                if fits_any(name, self._named):
                     yield from ((at, text) for text in texts_in(item))
                 else:
                     yield from self._things(item, at)

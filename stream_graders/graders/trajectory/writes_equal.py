@@ -9,7 +9,7 @@ from ...grading import Grader, RunFacts, Seen
 from ...matching.arguments import Arguments, arguments_of
 from ...matching.differences import SHOWN, Comparison, loose_key, shown_value
 from ...matching.references import reference_of
-from ...matching.tools import fits
+from ...matching.tools import fits_any
 from ...verdicts import Finding, Outcome, Point, Reason
 from ._results import ERROR_TEXT, Failures, answered, awaited
 
@@ -228,7 +228,7 @@ class WritesEqual(Grader):
         return None
 
     def _is_write(self, tool: str) -> bool:
-        return any(fits(tool, pattern) for pattern in self.writes)
+        return fits_any(tool, self.writes)
 
 
 def _served(calls: list[list[int]], sequence: list[int]) -> tuple[int, list[int]]:
