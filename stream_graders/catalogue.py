@@ -3,11 +3,12 @@
 Another package brings a grader by an entry point of the group ``stream_graders.graders``: its name is the grader's, two
 words with a dot between, and what it points to is the class (R156, R157).
 
-A module that cannot be imported, or that holds no grader or two, stops the program at its start: a grader that is
-missing without a word would be a check that never fails.
+A module that cannot be imported, or that holds no grader or two, stops the program when a suite names it: a grader that
+is missing without a word would be a check that never fails.
 """
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -46,9 +47,29 @@ def catalogue() -> dict[str, type[Grader]]:
     return dict(sorted(found.items()))
 
 
+@cache
 def grader_named(name: str) -> type[Grader] | None:
-    """The grader of this name; dashes stand for underscores, as in the sources' own pages."""
-    return catalogue().get(name.replace("-", "_"))
+    """The grader of this name; dashes stand for underscores, as in the sources' own pages.
+
+    Only its own module is imported: all of them take longer than most suites need to be read and checked.
+
+    Raises:
+        ImportError: its module cannot be imported.
+        LookupError: its module holds no grader, or more than one; an entry point is none of a grader.
+    """
+    name = name.replace("-", "_")
+    if _NAME.fullmatch(name) is None:
+        return None
+    family, _, module = name.partition(".")
+    if _is_in(graders.__path__, family):
+        package = import_module(f"{graders.__name__}.{family}")
+        return _grader_of(f"{package.__name__}.{module}") if _is_in(package.__path__, module) else None
+    return next((_brought(entry) for entry in entry_points(group=GROUP, name=name)), None)
+
+
+def _is_in(places: Iterable[str], module: str) -> bool:
+    """Is there a module of this name, that is not for others only?"""
+    return not module.startswith("_") and any(found.name == module for found in iter_modules(places))
 
 
 def _brought(entry: EntryPoint) -> type[Grader]:

@@ -30,6 +30,7 @@ class Entry:
         "gave_up",
         "grader",
         "in_turn",
+        "is_narrow",
         "over",
         "published",
         "raised",
@@ -50,6 +51,8 @@ class Entry:
         """What became of the turns before the present one, for a check that looks at each."""
         self.turn = 0 if isinstance(check.turn, str) else check.turn
         """The turn that it looks at now."""
+        self.is_narrow = check.turn is not None or check.is_partial
+        """Is it about some of the run's events only: those of a turn, or of some of its agents?"""
         self.unfit: list[str] | None = None
         """Why the references that the run brought cannot be used: reason and evidence."""
         self.violation = "none"

@@ -83,26 +83,24 @@ class Gradebook:
         settled: list[Entry] = []
         grown = False
         kind = type(seen.event)
-        late = seen.late
+        late, loose = seen.late, seen.loose
         for entry in self._readers.get(kind, ()):
             grader = entry.grader
-            if (
-                entry.settled
-                or (late and not grader.order_free)
-                or (entry.turn is not None and not entry.belongs(seen))
-                or (entry.check.is_partial and not entry.concerns(seen.event, see().own))
-            ):
+            if entry.settled or (entry.is_narrow and not self._is_for(entry, seen, see)):
                 continue
-            if seen.loose and not grader.order_free:
+            if (late or loose) and not grader.order_free:
+                if late:
+                    continue
                 entry.astray = True
             try:
                 grader.update(seen)
                 # While none exceeds its share, their sum cannot exceed the whole.
-                grown = grown or (grader.grows and grader.size() > self._share)
+                if grader.grows and grader.size() > self._share:
+                    grown = True
             except Exception as error:  # noqa: BLE001  (one grader's bug is one check's error; its neighbours go on)
                 entry.raised = fault(error)
                 entry.settled = True
-            if entry.settled or grader.settled:
+            if grader.settled or entry.settled:
                 entry.settled = True
                 entry.decided = decided_by(seen.event, offset)
                 settled.append(entry)
@@ -119,6 +117,14 @@ class Gradebook:
                 if entry.turn == seen.turn and not entry.over:
                     effects += self._end_turn(entry, seen.event, offset, see)
         return effects
+
+    def _is_for(self, entry: Entry, seen: Seen, see: "See") -> bool:
+        """Is an event of the turn and the agents that a check is about?"""
+        if seen.late and not entry.grader.order_free:
+            return False
+        if entry.turn is not None and not entry.belongs(seen):
+            return False
+        return not entry.check.is_partial or entry.concerns(seen.event, see().own)
 
     def lack(self, expected: Expected | None, reason: Reason) -> None:
         """The run brought references that cannot be used (None: any): the checks that read them have no verdict."""

@@ -94,7 +94,7 @@ def _source(file: Path) -> str:
 
 
 def _events_in(refuse: Callable[[str, str], None], file: Path, lines: BinaryIO) -> Iterator[tuple[Event, bool]]:
-    source, transcripts = _source(file), None
+    source, name, transcripts = _source(file), file.name, None
     try:
         for number, line in enumerate(map(bytes.strip, lines)):
             if not line:
@@ -104,7 +104,7 @@ def _events_in(refuse: Callable[[str, str], None], file: Path, lines: BinaryIO) 
             if transcripts:
                 events = _of_transcript(refuse, source, number, line)
                 yield from ((event, event is events[-1]) for event in events)
-            elif (event := _of_record(refuse, f"{file.name}:{number + 1}", line)) is not None:
+            elif (event := _of_record(refuse, name, number, line)) is not None:
                 yield event, False
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UserError(f"{file}: is no whole gzip file: {error}") from error
@@ -122,10 +122,10 @@ def _holds_transcripts(file: Path, line: bytes) -> bool:
     raise UserError(f"{file}: line 1 is neither an event (it has no type) nor a chat transcript (it has no messages)")
 
 
-def _of_record(refuse: Callable[[str, str], None], place: str, line: bytes) -> Event | None:
+def _of_record(refuse: Callable[[str, str], None], name: str, number: int, line: bytes) -> Event | None:
     event = decode(line, None)
     if isinstance(event, Refused):
-        refuse(event.reason, f"{place}: {event.detail}")
+        refuse(event.reason, f"{name}:{number + 1}: {event.detail}")
         event = event.taken or Tick(schema="stream_graders.event/1")
     return event if isinstance(event, Event) else None
 

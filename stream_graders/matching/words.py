@@ -2,7 +2,7 @@
 
 import re
 from binascii import b2a_base64
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from json import JSONEncoder
 from typing import Any
@@ -89,6 +89,21 @@ def codes_of(pieces: Iterable[str], *, values: bool = False) -> set[str]:
     """
     return set().union(*map((_VALUES if values else _ALL).__getitem__, pieces))
 
+
+def codes_in_order(text: str, *, values: bool = False) -> Sequence[str]:
+    """The codes of a text, sorted. The last texts' are kept at hand: the long ones are prompts, alike from run to run."""
+    if not _PROMPT < len(text) <= 64 * _PROMPT:
+        return sorted(codes_of(pieces_of(text), values=values))
+    return _codes_of_prompt(text, values)
+
+
+@lru_cache(maxsize=64)
+def _codes_of_prompt(text: str, values: bool) -> tuple[str, ...]:
+    return tuple(sorted(codes_of(pieces_of(text), values=values)))
+
+
+_PROMPT = 500
+"""Characters from which a text may be a prompt; one of 64 times as many is not kept."""
 
 _spell = JSONEncoder(ensure_ascii=False, check_circular=False, separators=(" , ", ": ")).encode
 """In compact JSON the comma between two numbers could be one of their own."""

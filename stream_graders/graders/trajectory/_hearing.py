@@ -1,12 +1,13 @@
 """What was said in a run, remembered as codes of words: for the graders that ask where a value comes from."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ...events import ToolResult, from_json
+from ...events import Message, ToolResult, from_json
 from ...grading import Grader, Seen
-from ...matching.words import CODE, asked_codes, codes_of, pieces_of
+from ...matching.words import CODE, asked_codes, codes_in_order, codes_of, pieces_of
 
 WORDS = 2_000
 """Words remembered; a run of the recorded ones has a few hundred."""
@@ -38,14 +39,17 @@ class Hearing(Grader):
         return len(self.heard)
 
     def hear(self, text: str) -> None:
-        """Remember the words of a text."""
-        self.keep(codes_of(pieces_of(text), values=self.values_only))
+        """Remember the words of a text that other runs are likely to begin with too."""
+        self._add(codes_in_order(text, values=self.values_only))
 
     def keep(self, codes: set[str]) -> None:
         """Remember words by their codes."""
-        known = self._known()
         # Sorted, for a set's order differs from process to process.
-        new = sorted(codes - known)
+        self._add(sorted(codes - self._known()))
+
+    def _add(self, codes: Sequence[str]) -> None:
+        known = self._known()
+        new = [code for code in codes if code not in known]
         room = WORDS - len(known)
         if len(new) > room:
             self.dropped = True
@@ -59,7 +63,11 @@ class Hearing(Grader):
         """Remember what a message or a result says; of a text that was cut, what stands at the cut is left out."""
         if seen.partial:
             self.blind = self.blind or ("a text was cut" if seen.truncated else "content was not sent")
-        self.keep(seen.once(_values_in if self.values_only else _words_in))
+        event = seen.event
+        if type(event) is Message and event.role == "system" and not seen.truncated:
+            self.hear(seen.text)
+        else:
+            self.keep(seen.once(_values_in if self.values_only else _words_in))
 
     def is_heard(self, word: str) -> bool:
         """Was a word said, or a number in any of the ways to read it?"""

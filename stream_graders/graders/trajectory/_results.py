@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...events import ToolResult
+from ...events import ToolCall, ToolResult
 from ...grading import Seen
+from ...matching.arguments import call_digest
 from ...matching.patterns import Pattern
 
 ERROR_TEXT = r"(?i)^\s*error\b"
@@ -49,6 +50,12 @@ class Failures:
             return [("error_pattern", "an empty pattern finds every result; write null for none")]
         error = None if self._compiled is None else self._compiled.error
         return [] if error is None else [("error_pattern", error)]
+
+
+def digest_of(seen: Seen) -> str | None:
+    """Stands for the call that an event is, tool and arguments; for `Seen.once`. None where they were not all sent."""
+    assert isinstance(seen.event, ToolCall)
+    return call_digest(seen.event)
 
 
 def awaited(waiting: list[list[Any]], seen: Seen, *what: Any) -> bool:

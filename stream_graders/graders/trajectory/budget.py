@@ -115,6 +115,9 @@ class Budget(Grader):
         if type(event) is RunEnd:
             self.total = [_tokens(event.usage), _first(event.usage, _COST)]
         elif type(event) is Message and event.role == "assistant":
+            if event.usage is None:
+                self.unspent = [True, True]
+                return
             for n, value in enumerate((_tokens(event.usage), _first(event.usage, _COST))):
                 if value is None:
                     self.unspent[n] = True

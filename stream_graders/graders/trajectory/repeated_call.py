@@ -5,10 +5,10 @@ from typing import Any
 
 from ...events import Event, ToolCall, ToolResult
 from ...grading import Grader, RunFacts, Seen
-from ...matching.arguments import call_digest, digest
+from ...matching.arguments import digest
 from ...matching.tools import fits_any
 from ...verdicts import Finding, Outcome, Point, Reason
-from ._results import ERROR_TEXT, Failures, answered, awaited
+from ._results import ERROR_TEXT, Failures, answered, awaited, digest_of
 
 CALLS = 256
 """Different calls remembered since the last write."""
@@ -71,7 +71,7 @@ class RepeatedCall(Grader):
                 self.forgotten += not awaited(self.waiting, seen, "")
                 return
             self.calls = min(2, self.calls + 1)
-            what = call_digest(event)
+            what = seen.once(digest_of)
             self.unread += what is None
             self.forgotten += not awaited(self.waiting, seen, what or "")
         else:

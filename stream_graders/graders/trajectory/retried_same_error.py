@@ -5,10 +5,10 @@ from typing import Any
 
 from ...events import Event, ToolCall, ToolResult
 from ...grading import Grader, RunFacts, Seen, excerpt
-from ...matching.arguments import call_digest, digest
+from ...matching.arguments import digest
 from ...matching.patterns import Pattern
 from ...verdicts import Finding, Outcome, Point, Reason
-from ._results import ERROR_TEXT, WAITING, Failures, answered, awaited
+from ._results import ERROR_TEXT, WAITING, Failures, answered, awaited, digest_of
 
 TRANSIENT = (
     r"(?i)\b(?:status|code|http|error)\W{0,3}(?:code\W{0,3})?(?:429|5[0-9][0-9])\b"
@@ -68,7 +68,7 @@ class RetriedSameError(Grader):
             return
         event = seen.event
         if type(event) is ToolCall:
-            what = call_digest(event)
+            what = seen.once(digest_of)
             self.unread += what is None
             self.failed = [failure for failure in self.failed if _is_next(failure, event.step)]
             errors = [error for call, error, _, _ in self.failed if call == what]

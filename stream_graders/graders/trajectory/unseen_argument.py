@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from ...events import Event, Message, RunStart, ToolCall, ToolResult, text_of
@@ -9,7 +10,7 @@ from ...grading import Grader, RunFacts, Seen
 from ...matching.arguments import arguments_of
 from ...matching.differences import loosely, shown_value
 from ...matching.tools import fits_any
-from ...matching.words import forms, words_of
+from ...matching.words import ByPiece, forms, pieces_of, words_of
 from ...verdicts import Finding, Outcome, Point, Reason
 from ._hearing import Hearing
 
@@ -17,6 +18,7 @@ PROSE = 6
 """A text of more words than these is the agent's own and no value."""
 TRIVIAL = 2
 """Words of so few characters are left out: the month of a date, a country, an article."""
+_WORDS = ByPiece(words_of)
 
 
 @dataclass
@@ -80,10 +82,10 @@ class UnseenArgument(Hearing, Grader):
             self.doubtful = self.doubtful or [why, event.name]
             return
         for path, value in self._values(args.values, ""):
-            words = words_of(value)
+            words = list(chain.from_iterable(map(_WORDS.__getitem__, pieces_of(value))))
             if len(words) > PROSE:
                 continue
-            unheard = [word for word in words if len(forms(word)[-1]) > TRIVIAL and not self.is_heard(word)]
+            unheard = [word for word in words if not self.is_heard(word) and len(forms(word)[-1]) > TRIVIAL]
             if unheard:
                 told = f"{event.name}: argument {path} {shown_value(value)} was said by nobody: {', '.join(unheard)}"
                 doubt = self.doubt()
