@@ -2,11 +2,14 @@
 
 import re
 from binascii import b2a_base64
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from itertools import chain
 from json import JSONEncoder
 from typing import Any
 from zlib import crc32
+
+from ..events import compact
 
 CODE = 5
 """Characters of the code that stands for a word in state: 30 bits of its CRC, the same in every process.
@@ -64,42 +67,48 @@ def _plain(whole: str, part: str) -> str:
     return f"{whole}.{part}" if part else whole
 
 
-def pieces_of(value: Any) -> list[str]:
-    """What stands between the blanks of a text; of another JSON value, names, texts and numbers apart from each other.
+def pieces_of(text: str) -> list[str]:
+    """What stands between the blanks of a text. No word goes on from one piece to the next."""
+    return text.split()
 
-    No word goes on from one piece to the next. JSON's own words true, false and null are pieces like others.
 
-    >>> pieces_of({"id": "A-1", "n": [1, 200], "to": "Jo\\nSmith"})
-    ['{"id":', '"A-1"', ',', '"n":', '[1', ',', '200]', ',', '"to":', '"Jo', 'Smith"}']
+def pieces_of_json(value: Any, text: str | None = None) -> list[str]:
+    """The same of a JSON value, names, texts and numbers apart; ``text`` is how it is spelled, where that is known.
+
+    JSON's own words true, false and null are words like others.
+
+    >>> pieces_of_json({"id": "A-1", "n": [1, 200], "to": "Jo\\nSmith"})
+    ['{', 'id', ':', 'A-1', ',', 'n', ':', '[1', ',', '200]', ',', 'to', ':', 'Jo', 'Smith', '}']
     """
-    if not isinstance(value, str):
+    text = compact(value) if text is None else text
+    # A line break is written with a letter, and a comma may stand between two numbers or in one.
+    harmless = text.count(", ") + text.count(',"') + text.count(",{") + text.count(",[")
+    if "\\" in text or text.count(",") != harmless:
         try:
-            value = _spell(value)
+            text = _ESCAPE.sub(" ", _spell(value))
         except RecursionError:
             return texts_in(value)
-        if "\\" in value:
-            value = _ESCAPE.sub(" ", value)
-    return value.split()  # type: ignore[no-any-return]  # a text by now
+    return text.replace('"', " ").split()
 
 
-def codes_of(pieces: Iterable[str], *, values: bool = False) -> set[str]:
+def codes_of(pieces: Iterable[str], *, values: bool = False) -> dict[str, None]:
     """What stands in state for all that is heard with these pieces: forms of words, and the ends of long numbers.
 
-    With ``values`` only words that hold something else than letters.
+    With ``values`` only words that hold something else than letters. In their order, each once.
     """
-    return set().union(*map((_VALUES if values else _ALL).__getitem__, pieces))
+    return dict.fromkeys(chain.from_iterable(map((_VALUES if values else _ALL).__getitem__, pieces)))
 
 
-def codes_in_order(text: str, *, values: bool = False) -> Sequence[str]:
-    """The codes of a text, sorted. The last texts' are kept at hand: the long ones are prompts, alike from run to run."""
+def codes_of_text(text: str, *, values: bool = False) -> Mapping[str, None]:
+    """The codes of a text. Those of the last long ones are kept at hand: they are prompts, alike from run to run."""
     if not _PROMPT < len(text) <= 64 * _PROMPT:
-        return sorted(codes_of(pieces_of(text), values=values))
+        return codes_of(pieces_of(text), values=values)
     return _codes_of_prompt(text, values)
 
 
 @lru_cache(maxsize=64)
-def _codes_of_prompt(text: str, values: bool) -> tuple[str, ...]:
-    return tuple(sorted(codes_of(pieces_of(text), values=values)))
+def _codes_of_prompt(text: str, values: bool) -> Mapping[str, None]:
+    return codes_of(pieces_of(text), values=values)
 
 
 _PROMPT = 500

@@ -204,10 +204,10 @@ def test_two_runs_do_not_hear_each_other() -> None:
     one, other = BOOK.fresh(), BOOK.fresh()
     assert isinstance(one, UnseenArgument)
     assert isinstance(other, UnseenArgument)
-    one.hear(["smith"])
+    one.hear("smith")
     assert (one.is_heard("smith"), other.is_heard("smith")) == (True, False)
     other.restore(one.snapshot())
-    one.hear(["jones"])
+    one.hear("jones")
     assert (other.is_heard("smith"), other.is_heard("jones")) == (True, False)
 
 

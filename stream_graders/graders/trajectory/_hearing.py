@@ -1,13 +1,13 @@
 """What was said in a run, remembered as codes of words: for the graders that ask where a value comes from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ...events import Message, ToolResult, from_json
 from ...grading import Grader, Seen
-from ...matching.words import CODE, asked_codes, codes_in_order, codes_of, pieces_of
+from ...matching.words import CODE, asked_codes, codes_of, codes_of_text, pieces_of, pieces_of_json
 
 WORDS = 2_000
 """Words remembered; a run of the recorded ones has a few hundred."""
@@ -32,32 +32,36 @@ class Hearing(Grader):
     """Why something may have been said that is not known; "" while all is."""
 
     def __post_init__(self) -> None:
-        self._cache: Any = None
-        """The codes and the set that follows from them: no state."""
+        self._codes: dict[str, None] | None = None
+        """The codes by which the words are remembered, in their order; no state, for `heard` holds them too."""
 
     def size(self) -> int:
-        return len(self.heard)
+        return CODE * len(self._known())
+
+    def snapshot(self) -> list[Any]:
+        if self._codes is not None:
+            self.heard = "".join(self._codes)
+        return super().snapshot()
+
+    def restore(self, values: list[Any]) -> None:
+        super().restore(values)
+        self._codes = None
+
+    def forget(self) -> None:
+        """Remember nothing any more."""
+        self.heard, self._codes = "", None
 
     def hear(self, text: str) -> None:
         """Remember the words of a text that other runs are likely to begin with too."""
-        self._add(codes_in_order(text, values=self.values_only))
+        self.keep(codes_of_text(text, values=self.values_only))
 
-    def keep(self, codes: set[str]) -> None:
+    def keep(self, codes: Mapping[str, None]) -> None:
         """Remember words by their codes."""
-        # Sorted, for a set's order differs from process to process.
-        self._add(sorted(codes - self._known()))
-
-    def _add(self, codes: Sequence[str]) -> None:
         known = self._known()
-        new = [code for code in codes if code not in known]
-        room = WORDS - len(known)
-        if len(new) > room:
+        known.update(codes)
+        while len(known) > WORDS:
+            known.popitem()
             self.dropped = True
-            del new[room:]
-        if new:
-            known.update(new)
-            self.heard += "".join(new)
-            self._cache = (self.heard, known)
 
     def hear_from(self, seen: Seen) -> None:
         """Remember what a message or a result says; of a text that was cut, what stands at the cut is left out."""
@@ -78,42 +82,37 @@ class Hearing(Grader):
         """Why a word that is not known may have been said all the same; "" if it cannot."""
         return self.blind or (f"more than {WORDS} words were said" if self.dropped else "")
 
-    def _known(self) -> set[str]:
-        cache = self._cache
-        # Copies of a fresh grader share what it holds, so an empty one begins with a set of its own.
-        if not self.heard or cache is None or cache[0] is not self.heard:
-            known = codes_in(self.heard)
-            self._cache = (self.heard, known)
-            return known
-        found: set[str] = cache[1]
-        return found
+    def _known(self) -> dict[str, None]:
+        if self._codes is None:
+            self._codes = codes_in(self.heard)
+        return self._codes
 
 
-def codes_in(joined: str) -> set[str]:
+def codes_in(joined: str) -> dict[str, None]:
     """Codes that were joined to one text."""
-    return {joined[n : n + CODE] for n in range(0, len(joined), CODE)}
+    return dict.fromkeys([joined[n : n + CODE] for n in range(0, len(joined), CODE)])
 
 
-def _words_in(seen: Seen) -> set[str]:
+def _words_in(seen: Seen) -> dict[str, None]:
     return codes_of(seen.once(_pieces_in))
 
 
-def _values_in(seen: Seen) -> set[str]:
+def _values_in(seen: Seen) -> dict[str, None]:
     return codes_of(seen.once(_pieces_in), values=True)
 
 
-def _pieces_in(seen: Seen) -> set[str]:
+def _pieces_in(seen: Seen) -> list[str]:
     """The pieces of a message, or of all texts, numbers and names of fields in a result."""
-    event: Any = seen.event
-    said: Any = seen.text
+    event, text = seen.event, seen.text
+    pieces = None
     if type(event) is ToolResult:
         if isinstance(event.result, dict | list):
-            said = event.result
-        elif said.lstrip()[:1] in ("{", "[") and ("\\" in said or said.count(",") != said.count(", ")):
-            # In JSON text a comma may stand between numbers, and a line break is written with a letter.
+            pieces = pieces_of_json(event.result, text if event.result_raw is None else None)
+        elif text.lstrip()[:1] in ("{", "["):
             with suppress(ValueError, RecursionError):
-                said = from_json(said)
-    pieces = pieces_of(said)
+                pieces = pieces_of_json(from_json(text), text)
+    if pieces is None:
+        pieces = pieces_of(text)
     if seen.truncated:
         del pieces[-1:]
-    return set(pieces)
+    return pieces

@@ -93,7 +93,7 @@ class UnseenArgument(Hearing, Grader):
                     self.doubtful = self.doubtful or [doubt, told]
                 else:
                     self.hit = [event.id, event.seq, path, told[:400], seen.gap]
-                    self.heard = ""
+                    self.forget()
                     self.settled = True
                 return
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from ...events import Event, ToolCall, ToolResult
@@ -9,7 +10,7 @@ from ...grading import Grader, RunFacts, Seen
 from ...matching.arguments import arguments_of
 from ...matching.differences import shown_value
 from ...matching.tools import fits_any
-from ...matching.words import codes_of, pieces_of, texts_in, words_of
+from ...matching.words import codes_of, pieces_of_json, texts_in, words_of
 from ...verdicts import Finding, Outcome, Point, Reason
 from ._hearing import Hearing, codes_in
 from ._results import ERROR_TEXT, Failures, answered, awaited
@@ -77,8 +78,8 @@ class WriteWithoutLookup(Hearing, Grader):
             if fits_any(event.name, self.writes):
                 self._judge(event, seen)
             elif fits_any(event.name, self.lookups):
-                codes = sorted(codes_of(pieces_of(arguments_of(event).values or {})))[:KEPT]
-                if not awaited(self.waiting, seen, "".join(codes)):
+                codes = codes_of(pieces_of_json(arguments_of(event).values or {}))
+                if not awaited(self.waiting, seen, "".join(islice(codes, KEPT))):
                     self.blind = self.blind or "a lookup was forgotten before its result came"
         elif seen.tool is None or fits_any(seen.tool, self.lookups):
             self._learn(seen)
@@ -111,7 +112,8 @@ class WriteWithoutLookup(Hearing, Grader):
                     self.doubtful = self.doubtful or [doubt, told]
                 else:
                     self.hit = [event.id, event.seq, path, told, seen.gap]
-                    self.heard, self.waiting = "", []
+                    self.forget()
+                    self.waiting = []
                     self.settled = True
                 return
 
