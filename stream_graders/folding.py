@@ -35,14 +35,15 @@ def decisive(how: str, outcomes: Sequence[Outcome]) -> int:
 class Turns:
     """What became of the turns of a run that are over, for a check that looks at every turn.
 
-    However many they are, the first of each outcome is all that decides what they come to.
+    However many they are, the first of each outcome is all that decides what they come to; one that no missing event could
+    change stands for its outcome before one that it could.
     """
 
     __slots__ = ("decided", "firsts", "lowest")
 
     def __init__(self) -> None:
         self.firsts: dict[str, list[Any]] = {}
-        """Of each outcome the first turn that had it: turn, reason, evidence, points, sound."""
+        """Of each outcome the first turn that had it, for certain if there is one: turn, reason, evidence, points, sound."""
         self.lowest: float | None = None
         """The lowest score of a turn that was scored."""
         self.decided = False
@@ -50,7 +51,7 @@ class Turns:
 
     def note(self, turn: int, found: Finding, score: float | None) -> None:
         """Remember the outcome of a turn that is over."""
-        if found.outcome not in self.firsts:
+        if self._is_first(found):
             points = [[p.event_id, p.seq, p.path, p.excerpt] for p in found.points]
             self.firsts[found.outcome] = [turn, found.reason, found.evidence[:TOLD], points, found.sound]
         if score is not None:
@@ -65,13 +66,17 @@ class Turns:
         outcomes = [*(Outcome(name) for name in self.firsts), *([] if self.decided else [found.outcome])]
         place = decisive(how, outcomes)
         lowest = min(scores, default=None)
-        if place == len(self.firsts):
+        if outcomes[place] is found.outcome and not self.decided and self._is_first(found):
             return Finding(
                 found.outcome, found.reason, f"turn {turn}: {found.evidence}", found.points, found.sound, found.cut
             ), lowest
         first, reason, evidence, points, sound = self.firsts[outcomes[place]]
         told = tuple(Point(*point) for point in points)
         return Finding(outcomes[place], Reason(reason), f"turn {first}: {evidence}", told, sound), lowest
+
+    def _is_first(self, found: Finding) -> bool:
+        first = self.firsts.get(found.outcome)
+        return first is None or (found.sound and not first[4])
 
     def snapshot(self) -> list[Any]:
         """The state as JSON values."""

@@ -65,7 +65,7 @@ class Gradebook:
         self._growing = [entry for entry in entries if entry.grader.grows]
         self._share = STATE_BYTES // max(1, len(self._growing))
         self._turned = [entry for entry in entries if entry.check.turn is not None]
-        self._waiting = [entry for entry in entries if entry.check.when is not None]
+        self._await()
 
     @classmethod
     def open(cls, suite: Suite, expected: Expected | None = None, *, agent_unknown: bool = False) -> "Gradebook":
@@ -108,7 +108,7 @@ class Gradebook:
             self._bound()
         if settled:
             self._readers = {of: [e for e in readers if not e.settled] for of, readers in self._readers.items()}
-        if self._waiting and (kind is ToolCall or kind is Message):
+        if (self._uncalled and kind is ToolCall) or (self._unsaid and kind is Message):
             settled += self._now_applies(seen, settled)
         for entry in settled:
             effects += self._say_early(entry, see)
@@ -239,30 +239,33 @@ class Gradebook:
                 entry.grader = entry.check.grader.fresh()
                 entry.settled = True
 
+    def _await(self) -> None:
+        """Which checks wait for a call, or for words, before they apply."""
+        waiting = [(entry, entry.check.when) for entry in self.entries if entry.check.when is not None]
+        self._uncalled = [(e, when.called) for e, when in waiting if when.called is not None and not e.called]
+        self._unsaid = [
+            (e, when.said.casefold()) for e, when in waiting if when.said is not None and e.said is not True
+        ]
+
     def _now_applies(self, seen: Seen, settled: list[Entry]) -> list[Entry]:
         """The settled checks whose condition this event makes true."""
         event, met = seen.event, []
-        for entry in self._waiting:
-            when = entry.check.when
-            assert when is not None
-            if (
-                type(event) is ToolCall
-                and when.called is not None
-                and not entry.called
-                and fits(event.name, when.called)
-            ):
-                entry.called = True
-            elif when.said is not None and entry.said is not True and seen.is_assistant:
-                if when.said.casefold() in seen.text.casefold():
+        if type(event) is ToolCall:
+            for entry, called in self._uncalled:
+                if fits(event.name, called):
+                    entry.called = True
+                    met.append(entry)
+        elif self._unsaid and seen.is_assistant:
+            folded = seen.text.casefold()
+            for entry, said in self._unsaid:
+                if said in folded:
                     entry.said = True
+                    met.append(entry)
                 else:
                     entry.said = entry.said or ("cut" if seen.truncated else False)
-                    continue
-            else:
-                continue
-            if entry.settled and entry not in settled:
-                met.append(entry)
-        return met
+        if met:
+            self._await()
+        return [entry for entry in met if entry.settled and entry not in settled]
 
     def _say_early(self, entry: Entry, see: "See") -> list[Publish]:
         check = entry.check
@@ -329,6 +332,7 @@ class Gradebook:
         decided = entry.decided or decided_by(seen.event, offset)
         entry.begin_turn(seen.turn)
         self._readers = _readers(self.suite, self.entries)
+        self._await()
         if settles:
             assert entry.turns is not None
             entry.turns.decided = entry.settled = True

@@ -77,6 +77,17 @@ class Counts:
         return self.consumed - self.ledger.sum() - self.ledger.replayed
 
 
+@dataclass(slots=True)
+class _Live:
+    """A run whose session is kept decoded."""
+
+    session: Session
+    misplaced: bool
+    """Does the run belong to another partition? Hashing its key costs more than grading an event."""
+    fed: list[tuple[Event, At]] = field(default_factory=list)
+    """What it was fed in the batch at work, to rebuild it without a record that it fails on."""
+
+
 class Desk:
     """The runs of one partition in one generation."""
 
@@ -106,12 +117,10 @@ class Desk:
         """The last offset read."""
         self._limit = live
         self._kept = kept
-        self._live: dict[bytes, Session] = {}
-        self._misplaced: dict[bytes, bool] = {}
-        """Of the live sessions: does the run belong to another partition? Hashing a key costs more than grading."""
-        self._fed: dict[bytes, list[tuple[Event, At]]] = {}
-        """What each session was fed in the batch at work, to rebuild it without a record that it fails on."""
-        self._touched: set[bytes] = set()
+        self._live: dict[bytes, _Live] = {}
+        """The least recently used stands first."""
+        self._touched: dict[bytes, _Live] = {}
+        """Those of the batch at work."""
         self._gone: dict[bytes, int] = {}
         """Kept states that need not be remembered, with their watermark."""
         self._out = Outputs()
@@ -150,9 +159,8 @@ class Desk:
                 continue
             limit -= 1
             del self._due_of[key]
-            session = self._session(key)
+            session = (self._touched.get(key) or self._at_work(key)).session
             self._publish(session, session.advance(self.clock))
-            self._touched.add(key)
 
     @property
     def behind(self) -> bool:
@@ -179,15 +187,16 @@ class Desk:
     def take(self, committed: int) -> Outputs:
         """What the batch wants written; ``committed`` is the partition's committed offset."""
         out, self._out = self._out, Outputs()
-        for key in self._touched:
-            session = self._live[key]
+        for key, live in self._touched.items():
+            session = live.session
+            live.fed = []
             if session.phase != "gone":
                 out.states[key] = session.snapshot()
                 self._schedule(key, session)
                 self._gone.pop(key, None)
             elif key in self._kept:
                 self._gone[key] = session.offset
-        self._touched, self._fed = set(), {}
+        self._touched = {}
         # Only what is committed: were a state removed before, a redelivered event would open its run anew.
         for key in [key for key, mark in self._gone.items() if committed > mark]:
             out.states[key] = None
@@ -200,55 +209,53 @@ class Desk:
     # -- one event ---------------------------------------------------------------------------------------------------
 
     def _feed(self, record: Record, event: Event) -> None:
-        key = event.run_id.encode()
-        session = self._session(key)
-        at = At(record.timestamp, record.offset, len(record.value or b""), self._misplaced[key])
+        key = record.key or event.run_id.encode()
+        live = self._touched.get(key) or self._at_work(key)
+        at = At(record.timestamp, record.offset, len(record.value or b""), live.misplaced)
         try:
-            effects = session.feed(event, at)
+            effects = live.session.feed(event, at)
         except StateError:
             raise
         except Exception as error:  # noqa: BLE001  (whatever it raised, one record must not stop the stream)
             self._bury(record, DeadLetter.SESSION_FAILED, f"{type(error).__name__} in the session")
-            session = self._rebuilt(key)
+            self._rebuild(key, live)
             event = _in_place_of(event)
-            effects = session.feed(event, at)
-        self._fed.setdefault(key, []).append((event, at))
-        self._touched.add(key)
+            effects = live.session.feed(event, at)
+        live.fed.append((event, at))
         if effects:
-            self._publish(session, effects, record)
+            self._publish(live.session, effects, record)
 
-    def _session(self, key: bytes) -> Session:
-        session = self._live.pop(key, None)
-        if session is None:
+    def _at_work(self, key: bytes) -> _Live:
+        """A run that the batch at work comes to for the first time."""
+        live = self._live.pop(key, None)
+        if live is None:
             session = self._loaded(key, self.counts.ledger)
             self.counts.inherited += _held(session)
-            self._misplaced[key] = (murmur2(key) & 0x7FFFFFFF) % self.partitions != self.partition
-        self._live[key] = session  # Last in the order of a dict: the least recently used stands first.
-        return session
+            live = _Live(session, (murmur2(key) & 0x7FFFFFFF) % self.partitions != self.partition)
+        self._live[key] = self._touched[key] = live
+        return live
 
     def _drop(self, key: bytes) -> None:
-        session = self._live.pop(key, None)
-        if session is not None:
-            self.counts.inherited -= _held(session)
-        self._misplaced.pop(key, None)
+        live = self._live.pop(key, None)
+        if live is not None:
+            self.counts.inherited -= _held(live.session)
 
     def _loaded(self, key: bytes, ledger: Ledger) -> Session:
         data = self._kept.get(key)
         run_id = key.decode()
         return Session(self.fleet, run_id, ledger) if data is None else Session.resume(self.fleet, run_id, data, ledger)
 
-    def _rebuilt(self, key: bytes) -> Session:
-        """The session from its stored state and what it was fed in this batch; the effects of that are out already."""
+    def _rebuild(self, key: bytes, live: _Live) -> None:
+        """Make the session from its stored state and what it was fed in this batch; the effects of that are out already."""
         session = self._loaded(key, Ledger())
-        for event, at in self._fed.get(key, ()):
+        for event, at in live.fed:
             session.feed(event, at)
         session.ledger = self.counts.ledger
-        self._live[key] = session
+        live.session = session
         # The failed call may have counted before it failed: what is counted too much is the difference.
         self.counts.ledger.buried += 1
         self.counts.ledger.skipped -= 1
         self.counts.ledger.graded += self.counts.difference() - 1
-        return session
 
     def _schedule(self, key: bytes, session: Session) -> None:
         due = session.deadline()

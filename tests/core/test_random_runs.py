@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stream_graders.events import OPENERS, Event
@@ -15,7 +15,7 @@ from stream_graders.suites import Check, Completion, Fleet, Select, Suite, When
 from stream_graders.testing import Record, journal, session_of
 from stream_graders.trajectory import HELD_MS
 from stream_graders.verdicts import Verdict
-from tests.core.runs import journals, runs
+from tests.core.runs import built, journals, runs
 from tests.core.stories import GRADERS
 from tests.graders.test_oracles import CHECKS
 
@@ -91,6 +91,9 @@ def said(events: Sequence[Event], late: Sequence[Event] = ()) -> dict[str, list[
 
 
 @settings(max_examples=400, deadline=None)
+@example(
+    built(102518916, [64, 448, 655], ends=True, ids_repeat=False), [0], [], False
+)  # A turn that fails for certain, behind one that may.
 @given(
     runs(may_lack_an_end=True, ids_repeat=False),  # Of two calls with one id, the loss of one gives its result away.
     st.lists(st.integers(0, 40), min_size=1, max_size=4),

@@ -15,7 +15,7 @@ from stream_graders.graders.vally.transcript_contains import TranscriptContains
 from stream_graders.graders.vally.transcript_not_contains import TranscriptNotContains
 from stream_graders.grading import Grader, RunFacts, Seen
 from stream_graders.session import At, Effect
-from stream_graders.suites import Check, When
+from stream_graders.suites import HOUR, Check, When
 from stream_graders.testing import Story, fed, graded, run, run_verdicts_of, session_of, suite_of, verdicts_of
 from stream_graders.trajectory import HELD_MS
 from stream_graders.verdicts import Finding, Outcome, Reason, Verdict, Violation
@@ -212,6 +212,17 @@ def test_a_turn_that_decided_is_not_mixed_with_turns_that_are_not_read() -> None
         ("early", "fail", 1.0),
         ("final", "fail", 1.0),
     ]
+
+
+def test_a_turn_that_fails_for_certain_stands_before_one_that_may_have_passed() -> None:
+    # In the first turn the agent says nothing, and what is missing at the run's end may be its reply.
+    story = run().starts().asks("well?").asks("are you there?").says("hurry up")
+    session = session_of(suite_of(check(CALM, "all")))
+    effects = fed(session, story)
+    effects += session.advance(session.now + 24 * HOUR)
+    told = [(v.state, v.outcome, v.evidence) for v in verdicts_of(effects)]
+    evidence = "turn 1: 'hurry' found in transcript"
+    assert told == [("early", "fail", evidence), ("final", "fail", evidence)]
 
 
 def test_the_last_turn_says_nothing_early() -> None:
