@@ -13,6 +13,7 @@ import typer
 from ..events import UNSENT, Event, Message, RunEnd, RunStart, ToolCall, ToolResult
 from ..matching.paths import scalar_at
 from .errors import UserError
+from .places import LAST, topic_of
 from .runs import events_of
 
 WRITES = re.compile(
@@ -61,6 +62,8 @@ class Survey:
     unsent: int = 0
     unmarked: int = 0
     """Results that do not say whether they are errors."""
+    cut: int = 0
+    """Runs that were left out, since they began before the records that were read."""
 
     def add(self, event: Event) -> None:
         """Take an event in."""
@@ -138,19 +141,33 @@ class Survey:
             tool.results[_type(value)] += 1
 
 
-def init_suite(files: list[Path], out: Path | None, *, as_json: bool) -> None:
+def init_suite(places: list[Path], bootstrap: str | None, last: int | None, out: Path | None, *, as_json: bool) -> None:
     """Print what was seen and a first suite, or write the suite to a file.
 
     Raises:
-        UserError: the files hold no event, or the file is there already.
+        UserError: the places hold no event, or the file is there already.
     """
+    topic = topic_of(places, bootstrap, last)
     if out is not None and out.exists():
         raise UserError(f"{out}: is there already; name another file, or take it away first")
     survey, refused = Survey(), Counter[str]()
-    for event, _ in events_of(lambda reason, _told: refused.update([reason]), files):
-        survey.add(event)
+    if topic is None:
+        for event, _ in events_of(lambda reason, _told: refused.update([reason]), places):
+            survey.add(event)
+    else:
+        from .journal import opened  # Whoever reads files does not wait for Kafka's client to load.
+
+        with opened(*topic) as log:
+            for event, _ in log.last(last or LAST, lambda reason, _told: refused.update([reason])):
+                survey.add(event)
+            survey.cut = len(log.cut)
     if not survey.runs:
-        raise UserError(f"{', '.join(map(str, files))}: hold no event; give files that grade reads")
+        hint = (
+            "read more with --last"
+            if survey.cut
+            else "give files that grade reads, or a topic like kafka:agent.events.v1"
+        )
+        raise UserError(f"{', '.join(map(str, places))}: no run begins there; {hint}")
     if as_json:
         typer.echo(json.dumps(_facts(survey, refused)))
         return
@@ -164,11 +181,14 @@ def init_suite(files: list[Path], out: Path | None, *, as_json: bool) -> None:
         raise UserError(f"{out}: cannot be written: {error.strerror}") from error
     for line in _told(survey, refused):
         typer.echo(line)
-    typer.echo(f"{out}: a first suite; try it: stream-graders check {out} --against {files[0]}")
+    there = f"{places[0]}" if topic is None else f"{places[0]} --bootstrap {topic[0]}"
+    typer.echo(f"{out}: a first suite; try it: stream-graders check {out} --against {there}")
 
 
 def _told(survey: Survey, refused: Counter[str]) -> Iterator[str]:
     yield f"{len(survey.runs)} runs, {survey.events} events"
+    if survey.cut:
+        yield f"{survey.cut} more runs began before the records that were read: left out"
     for agent, versions in survey.agents.items():
         yield f"agent {agent}: " + ", ".join(
             f"{version or 'no version'} ({runs} runs)" for version, runs in versions.items()
@@ -204,6 +224,7 @@ def _facts(survey: Survey, refused: Counter[str]) -> dict[str, Any]:
         },
         "missing": list(survey.missing()),
         "refused": dict(refused),
+        "cut": survey.cut,
     }
 
 

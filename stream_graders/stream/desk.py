@@ -10,14 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from aiokafka.partitioner import murmur2
-
 from ..events import SCHEMA, DeadLetter, Event, Tick, Unknown, to_json
 from ..gradebook import Publish
 from ..session import At, Bury, Effect, Ledger, Session, StateError, kept_deadline
 from ..suites import Fleet
 from ..verdicts import RunVerdict, Verdict, Violation
 from ..wire import Refused, decode
+from .topics import partition_of
 
 LIVE = 20_000
 """Sessions kept decoded; the rest are bytes."""
@@ -222,7 +221,7 @@ class Desk:
         if session is None:
             session = self._loaded(key, self.counts.ledger)
             self.counts.inherited += _held(session)
-            self._misplaced[key] = (murmur2(key) & 0x7FFFFFFF) % self.partitions != self.partition
+            self._misplaced[key] = partition_of(key, self.partitions) != self.partition
         self._live[key] = session  # Last in the order of a dict: the least recently used stands first.
         return session
 
