@@ -120,12 +120,14 @@ def init(
 @app.command("import")
 def import_source(
     file: Annotated[Path, typer.Argument(help="A source's own file, YAML or JSON.")],
-    form: Annotated[str, typer.Option("--format", help="vally, agentlasso, ai_eval or datarobot.")],
+    form: Annotated[
+        str, typer.Option("--format", help="vally, agentlasso, ai_eval, datarobot, promptfoo, adk or pydantic_evals.")
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the suite here. [default: print it]")
     ] = None,
 ) -> None:
-    """Turn a source's own file into a suite with the same verdicts. To use it in place, write `include:` in a suite."""
+    """Turn a source's own file into a suite that asks the same. To use it in place, write `include:` in a suite."""
     from .importing import import_file
 
     with told():
