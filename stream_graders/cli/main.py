@@ -98,6 +98,15 @@ def check(
 
 
 @app.command()
+def schema() -> None:
+    """Print the JSON Schema of suites for editors, with the graders that are installed here."""
+    from ..catalogue import catalogue
+    from ..config.schema import suite_schema, written
+
+    typer.echo(written(suite_schema(catalogue().values())), nl=False)
+
+
+@app.command()
 def init(
     files: Annotated[
         list[Path],
