@@ -12,6 +12,7 @@ import typer
 
 from ..events import UNSENT, Event, Message, RunEnd, RunStart, ToolCall, ToolResult
 from ..matching.paths import scalar_at
+from ..suites import Completion
 from .errors import UserError
 from .places import LAST, topic_of
 from .runs import events_of
@@ -26,6 +27,8 @@ WRITES = re.compile(
 IDS = re.compile(r"(?:^|_)(?:id|number|code|ref|reference|key)$", re.IGNORECASE)
 """A name in a result that is likely to hold what a reply repeats."""
 TOOLS = 200
+LONGEST = max(Completion.idle_user, Completion.idle_agent, Completion.idle_tool)
+"""Log time after which a run without another event does not go on, in milliseconds."""
 
 
 @dataclass
@@ -64,6 +67,8 @@ class Survey:
     """Results that do not say whether they are errors."""
     cut: int = 0
     """Runs that were left out, since they began before the records that were read."""
+    open: set[str] = field(default_factory=set)
+    """Runs of a topic that may go on: an end and a result that have not come yet are not missing."""
 
     def add(self, event: Event) -> None:
         """Take an event in."""
@@ -91,13 +96,14 @@ class Survey:
     def missing(self) -> Iterator[str]:
         """What the events lack, and what that costs, a line each."""
         runs = len(self.runs)
+        ended = self.ends | self.open
         for what, seen, cost in (
             (
                 "run.start",
                 self.starts,
                 "silence is not a fact: without `reports` no check can say that a tool was not called",
             ),
-            ("run.end", self.ends, "a run ends by silence then, and most checks wait for it"),
+            ("run.end", ended, "a run ends by silence then, and most checks wait for it"),
             ("an agent's name", self.named, "suites select by it"),
         ):
             if lacking := runs - len(seen):
@@ -108,8 +114,8 @@ class Survey:
             yield f"{self.unsent} contents were not sent: what depends on them is not graded"
         if self.unmarked:
             yield f"{self.unmarked} results do not say whether they are errors (`is_error`): errors are known by their text alone"
-        if open_runs := sum(count > 0 for count in self.unanswered.values()):
-            yield f"{open_runs} of {runs} runs have a call without a result"
+        if unanswered := sum(count > 0 and run_id not in self.open for run_id, count in self.unanswered.items()):
+            yield f"{unanswered} of {runs} runs have a call without a result"
 
     def writes(self) -> list[str]:
         """The tools that change something, by their names."""
@@ -158,9 +164,12 @@ def init_suite(places: list[Path], bootstrap: str | None, last: int | None, out:
         from .journal import opened  # Whoever reads files does not wait for Kafka's client to load.
 
         with opened(*topic) as log:
-            for event, _ in log.last(last or LAST, lambda reason, _told: refused.update([reason])):
+            heard: dict[str, int] = {}
+            for event, at in log.last(last or LAST, lambda reason, _told: refused.update([reason])):
                 survey.add(event)
+                heard[event.run_id] = at.time
             survey.cut = len(log.cut)
+            survey.open = {run_id for run_id, time in heard.items() if log.now - time < LONGEST} - survey.ends
     if not survey.runs:
         hint = (
             "read more with --last"
@@ -189,6 +198,8 @@ def _told(survey: Survey, refused: Counter[str]) -> Iterator[str]:
     yield f"{len(survey.runs)} runs, {survey.events} events"
     if survey.cut:
         yield f"{survey.cut} more runs began before the records that were read: left out"
+    if survey.open:
+        yield f"{len(survey.open)} of the runs may go on"
     for agent, versions in survey.agents.items():
         yield f"agent {agent}: " + ", ".join(
             f"{version or 'no version'} ({runs} runs)" for version, runs in versions.items()
@@ -225,6 +236,7 @@ def _facts(survey: Survey, refused: Counter[str]) -> dict[str, Any]:
         "missing": list(survey.missing()),
         "refused": dict(refused),
         "cut": survey.cut,
+        "open": len(survey.open),
     }
 
 
