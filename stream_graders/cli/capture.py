@@ -1,4 +1,4 @@
-"""``stream-graders capture``: a run from files as a case of a suite's own tests."""
+"""``stream-graders capture``: a run as a case of a suite's own tests."""
 
 from pathlib import Path
 from typing import Any
@@ -24,26 +24,31 @@ from ..events import (
 from ..gradebook import Publish
 from ..verdicts import RunVerdict, Verdict
 from .errors import UserError
-from .runs import Graded, events_of
+from .places import Sought
+from .runs import Graded
 
 _ENVELOPE = {"type", "schema", "id", "run_id", "ts", "seq", "producer", "agent", "environment", "tenant", "trace"}
 
 
-def capture_run(run_id: str, files: list[Path], suite: Path, out: Path | None) -> None:
+def capture_run(run_id: str, places: list[Path], bootstrap: str | None, suite: Path, out: Path | None) -> None:
     """Print the run as a case that says what the suite says of it now, or add it to a file of cases.
+
+    A case has no log time: no deadline passes in it, and with its last event the run ends.
 
     Raises:
         UserError: the run is not there, or the suite does not select it.
     """
     graded = Graded(load_fleet([suite]))
+    sought = Sought(run_id, places, bootstrap)
     events: list[Event] = []
     said: list[Any] = []
-    for event, _ in events_of(graded.refuse, files):
-        if event.run_id == run_id:
-            events.append(event)
-            said += graded.feed(event)
+    for event, _ in sought.events():
+        events.append(event)
+        said += graded.feed(event)
+    for told in sought.told():
+        typer.echo(told, err=True)
     if not events:
-        raise UserError(f"no event of run {run_id} is in these files; stream-graders explain names the nearest")
+        raise UserError(sought.missing())
     said += list(graded.finish())
     records = [effect.record for effect in said if isinstance(effect, Publish)]
     runs = [record for record in records if isinstance(record, RunVerdict)]

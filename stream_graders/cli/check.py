@@ -1,6 +1,7 @@
 """``stream-graders check``: what is wrong with suite files, and what they say of runs that you have."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import typer
@@ -8,8 +9,10 @@ import typer
 from ..config import Problem, load_fleet, read, suite_files
 from ..events import compact
 from ..gradebook import Publish
+from ..session import Effect
 from ..verdicts import Outcome, Verdict
 from .errors import Exit, leave
+from .places import LAST, topic_of
 from .report import counted
 from .runs import Graded, records
 
@@ -17,8 +20,11 @@ EXAMPLES = 3
 """Runs that are shown of each outcome of a check."""
 
 
-def check_files(files: list[Path], against: list[Path], *, as_json: bool) -> None:
+def check_files(
+    files: list[Path], against: list[Path], bootstrap: str | None, last: int | None, *, as_json: bool
+) -> None:
     """Print every problem, and what the checks say of runs; exit code 2 if a suite cannot be used."""
+    topic = topic_of(against, bootstrap, last)
     paths = suite_files(files)
     bad = not paths
     if bad:
@@ -36,7 +42,7 @@ def check_files(files: list[Path], against: list[Path], *, as_json: bool) -> Non
     if bad:
         leave(Exit.BAD_INPUT)
     if against:
-        _try(paths, against, as_json=as_json)
+        _try(paths, against, topic, last or LAST, as_json=as_json)
 
 
 def _print(problem: Problem, *, as_json: bool) -> None:
@@ -48,19 +54,19 @@ def _print(problem: Problem, *, as_json: bool) -> None:
         typer.echo(str(problem), err=not problem.is_warning)
 
 
-def _try(suites: list[Path], files: list[Path], *, as_json: bool) -> None:
+def _try(suites: list[Path], places: list[Path], topic: tuple[str, str] | None, last: int, *, as_json: bool) -> None:
     """Print how often each check says what of these runs, with a few runs of each."""
     graded = Graded(load_fleet(suites))
+    cut = set[str]()
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     shown: dict[tuple[str, str], dict[str, list[Verdict]]] = defaultdict(lambda: defaultdict(list))
-    for effect in records(graded, files):
+    for effect in records(graded, places) if topic is None else _of_topic(graded, topic, last, cut):
         if isinstance(effect, Publish) and isinstance(effect.record, Verdict) and effect.record.revision == 1:
             verdict = effect.record
             key = (verdict.suite, verdict.check)
             counts[key][verdict.outcome] += 1
             if len(shown[key][verdict.outcome]) < EXAMPLES:
                 shown[key][verdict.outcome].append(verdict)
-    unselected = graded.ledger.unselected
     for (suite, check), outcomes in counts.items():
         examples = shown[suite, check]
         if as_json:
@@ -74,10 +80,25 @@ def _try(suites: list[Path], files: list[Path], *, as_json: bool) -> None:
         for outcome in (*Outcome,):
             for verdict in examples.get(outcome, ()):
                 typer.echo(f"    {outcome}: {verdict.run_id}: {verdict.evidence}")
+    left_out = [
+        (sum(session.phase in ("waiting", "open") for session in graded.sessions.values()), "runs go on: not counted"),
+        (len(cut), "runs began before the records that were read: left out"),
+        (graded.ledger.unselected, "events are of runs that no suite selects"),
+    ]
     if not counts:
-        typer.echo("no run was graded: the files hold none that a suite selects", err=True)
-        leave(Exit.NOTHING_GRADED)
-    if unselected:
-        typer.echo(f"{unselected} events are of runs that no suite selects", err=True)
+        typer.echo("no run was graded: there is none that a suite selects and that has ended", err=True)
+    for count, what in left_out:
+        if count:
+            typer.echo(f"{count} {what}", err=True)
     if graded.refused:
         typer.echo(f"{graded.refused.total()} records cannot be read, the first: {graded.first_refusal}", err=True)
+    if not counts:
+        leave(Exit.NOTHING_GRADED)
+
+
+def _of_topic(graded: Graded, topic: tuple[str, str], last: int, cut: set[str]) -> Iterator[Effect]:
+    from .journal import opened  # Whoever reads files does not wait for Kafka's client to load.
+
+    with opened(*topic) as log:
+        yield from log.graded(last, graded)
+        cut.update(log.cut)

@@ -1,50 +1,48 @@
 """``stream-graders explain``: what moved each check of a run, event by event, and why a run has no verdict."""
 
-from collections import Counter
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from ..config import load_fleet
-from ..events import Event, Message, RunEnd, ToolCall, ToolResult, compact, text_of
+from ..events import Event, Message, RunEnd, ToolCall, ToolResult, compact, stamp, text_of
 from ..gradebook import Publish
 from ..grading import result_text
 from ..session import Bury, Effect, Reading, Session
 from ..verdicts import RunVerdict, Verdict
 from .errors import Exit, leave
-from .runs import Graded, events_of
+from .places import Sought
+from .runs import Graded
 
 SHOWN = 60
 """Characters of an event's text that a line shows."""
 
 
-def explain_run(run_id: str, files: list[Path], suites: list[Path], *, as_json: bool) -> None:
-    """Print what each event of the run did to each check; exit code 4 if the run has no verdict."""
+def explain_run(run_id: str, places: list[Path], bootstrap: str | None, suites: list[Path], *, as_json: bool) -> None:
+    """Print what each event of the run did to each check; exit code 4 if the run has no verdict.
+
+    In a topic deadlines pass by log time, as they do for a worker, and a run that goes on stays open.
+    """
     graded = Graded(load_fleet(suites))
-    others: Counter[str] = Counter()
+    sought = Sought(run_id, places, bootstrap)
     session: Session | None = None
     read: dict[str, Reading] = {}
     said: list[Publish] = []
-    for event, _ in events_of(graded.refuse, files):
-        if event.run_id != run_id:
-            others[event.run_id] += 1
-            continue
-        effects = graded.feed(event)
+    for event, at in sought.events():
+        effects = graded.feed(event, at)
         session = graded.sessions[run_id]
         moved = _moved(read, session)
         said += [effect for effect in effects if isinstance(effect, Publish)]
         _print_event(event, session, moved, effects, as_json=as_json)
+    for told in sought.told():
+        typer.echo(told, err=True)
     if session is None:
-        near = get_close_matches(run_id, others, n=3, cutoff=0.5)
-        hint = f"; the nearest of {len(others)} runs: {', '.join(near)}" if near else f"; {len(others)} runs are there"
-        typer.echo(f"no event of run {run_id} is in these files{hint}", err=True)
-        if graded.refused:
-            typer.echo(f"{graded.refused.total()} records cannot be read, the first: {graded.first_refusal}", err=True)
+        typer.echo(sought.missing(), err=True)
         leave(Exit.NOTHING_GRADED)
-    said += [effect for effect in session.finish() if isinstance(effect, Publish)]
+    last = session.finish() if sought.now is None else session.advance(sought.now)
+    said += [effect for effect in last if isinstance(effect, Publish)]
     runs = [effect.record for effect in said if isinstance(effect.record, RunVerdict)]
     for line in _ending(session, said, runs):
         typer.echo(compact(line) if as_json else line["line"])
@@ -103,7 +101,9 @@ def _ending(session: Session, said: list[Publish], runs: list[RunVerdict]) -> It
             "unselected": f"no suite grades it: {session.refusal}",
             "new": "no event opened it: a run begins with run.start, a message, a call or a result",
             "gone": "no event opened it: a run begins with run.start, a message, a call or a result",
-        }.get(session.phase, "it is not complete")
+        }.get(session.phase, "it goes on")
+        if session.phase in ("waiting", "open") and (due := session.deadline()) is not None:
+            why += f"; without another event something is due at {stamp(due * 1_000_000)}, by log time"
         yield {"line": f"no verdict: {why}", "phase": session.phase}
     for effect in said:
         record = effect.record

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 import yaml
 
-from ..config.files import FORMS
+from ..config.files import FORMS, source_of
 from ..config.lines import YamlError, YamlFile
 from ..sources.form import SourceError
 from .errors import UserError
@@ -28,7 +28,7 @@ def import_file(file: Path, form: str, out: Path | None) -> None:
     except YamlError as fault:
         raise UserError(f"{file.name}:{fault.line}: {fault}") from fault
     try:
-        source = FORMS[form](whole.value)
+        source = source_of(form, file, whole.value)
     except SourceError as fault:
         raise UserError(f"{file.name}:{whole.place(fault.loc).line}: {fault}") from fault
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", file.name.partition(".")[0]).strip("-._") or form
@@ -38,7 +38,7 @@ def import_file(file: Path, form: str, out: Path | None) -> None:
     if source.ungraded:
         suite["ungraded_items"] = [told for _, told in source.ungraded]
     suite["checks"] = source.checks
-    text = f"# Made from {file.name}, a file of {form}: the same verdicts. Change it as you like; the file is not read again.\n"
+    text = f"# Made from {file.name}, a file of {form}. Change it as you like; the file is not read again.\n"
     text += yaml.safe_dump(suite, sort_keys=False, allow_unicode=True, width=120)
     for loc, told in source.ungraded:
         typer.echo(f"{file.name}:{whole.place(loc).line}: is not graded: {told}", err=True)

@@ -12,7 +12,9 @@ import typer
 
 from ..events import UNSENT, Event, Message, RunEnd, RunStart, ToolCall, ToolResult
 from ..matching.paths import scalar_at
+from ..suites import Completion
 from .errors import UserError
+from .places import LAST, topic_of
 from .runs import events_of
 
 WRITES = re.compile(
@@ -25,6 +27,8 @@ WRITES = re.compile(
 IDS = re.compile(r"(?:^|_)(?:id|number|code|ref|reference|key)$", re.IGNORECASE)
 """A name in a result that is likely to hold what a reply repeats."""
 TOOLS = 200
+LONGEST = max(Completion.idle_user, Completion.idle_agent, Completion.idle_tool)
+"""Log time after which a run without another event does not go on, in milliseconds."""
 
 
 @dataclass
@@ -61,6 +65,10 @@ class Survey:
     unsent: int = 0
     unmarked: int = 0
     """Results that do not say whether they are errors."""
+    cut: int = 0
+    """Runs that were left out, since they began before the records that were read."""
+    open: set[str] = field(default_factory=set)
+    """Runs of a topic that may go on: an end and a result that have not come yet are not missing."""
 
     def add(self, event: Event) -> None:
         """Take an event in."""
@@ -88,13 +96,14 @@ class Survey:
     def missing(self) -> Iterator[str]:
         """What the events lack, and what that costs, a line each."""
         runs = len(self.runs)
+        ended = self.ends | self.open
         for what, seen, cost in (
             (
                 "run.start",
                 self.starts,
                 "silence is not a fact: without `reports` no check can say that a tool was not called",
             ),
-            ("run.end", self.ends, "a run ends by silence then, and most checks wait for it"),
+            ("run.end", ended, "a run ends by silence then, and most checks wait for it"),
             ("an agent's name", self.named, "suites select by it"),
         ):
             if lacking := runs - len(seen):
@@ -105,8 +114,8 @@ class Survey:
             yield f"{self.unsent} contents were not sent: what depends on them is not graded"
         if self.unmarked:
             yield f"{self.unmarked} results do not say whether they are errors (`is_error`): errors are known by their text alone"
-        if open_runs := sum(count > 0 for count in self.unanswered.values()):
-            yield f"{open_runs} of {runs} runs have a call without a result"
+        if unanswered := sum(count > 0 and run_id not in self.open for run_id, count in self.unanswered.items()):
+            yield f"{unanswered} of {runs} runs have a call without a result"
 
     def writes(self) -> list[str]:
         """The tools that change something, by their names."""
@@ -138,19 +147,36 @@ class Survey:
             tool.results[_type(value)] += 1
 
 
-def init_suite(files: list[Path], out: Path | None, *, as_json: bool) -> None:
+def init_suite(places: list[Path], bootstrap: str | None, last: int | None, out: Path | None, *, as_json: bool) -> None:
     """Print what was seen and a first suite, or write the suite to a file.
 
     Raises:
-        UserError: the files hold no event, or the file is there already.
+        UserError: the places hold no event, or the file is there already.
     """
+    topic = topic_of(places, bootstrap, last)
     if out is not None and out.exists():
         raise UserError(f"{out}: is there already; name another file, or take it away first")
     survey, refused = Survey(), Counter[str]()
-    for event, _ in events_of(lambda reason, _told: refused.update([reason]), files):
-        survey.add(event)
+    if topic is None:
+        for event, _ in events_of(lambda reason, _told: refused.update([reason]), places):
+            survey.add(event)
+    else:
+        from .journal import opened  # Whoever reads files does not wait for Kafka's client to load.
+
+        with opened(*topic) as log:
+            heard: dict[str, int] = {}
+            for event, at in log.last(last or LAST, lambda reason, _told: refused.update([reason])):
+                survey.add(event)
+                heard[event.run_id] = at.time
+            survey.cut = len(log.cut)
+            survey.open = {run_id for run_id, time in heard.items() if log.now - time < LONGEST} - survey.ends
     if not survey.runs:
-        raise UserError(f"{', '.join(map(str, files))}: hold no event; give files that grade reads")
+        hint = (
+            "read more with --last"
+            if survey.cut
+            else "give files that grade reads, or a topic like kafka:agent.events.v1"
+        )
+        raise UserError(f"{', '.join(map(str, places))}: no run begins there; {hint}")
     if as_json:
         typer.echo(json.dumps(_facts(survey, refused)))
         return
@@ -164,11 +190,16 @@ def init_suite(files: list[Path], out: Path | None, *, as_json: bool) -> None:
         raise UserError(f"{out}: cannot be written: {error.strerror}") from error
     for line in _told(survey, refused):
         typer.echo(line)
-    typer.echo(f"{out}: a first suite; try it: stream-graders check {out} --against {files[0]}")
+    there = f"{places[0]}" if topic is None else f"{places[0]} --bootstrap {topic[0]}"
+    typer.echo(f"{out}: a first suite; try it: stream-graders check {out} --against {there}")
 
 
 def _told(survey: Survey, refused: Counter[str]) -> Iterator[str]:
     yield f"{len(survey.runs)} runs, {survey.events} events"
+    if survey.cut:
+        yield f"{survey.cut} more runs began before the records that were read: left out"
+    if survey.open:
+        yield f"{len(survey.open)} of the runs may go on"
     for agent, versions in survey.agents.items():
         yield f"agent {agent}: " + ", ".join(
             f"{version or 'no version'} ({runs} runs)" for version, runs in versions.items()
@@ -204,6 +235,8 @@ def _facts(survey: Survey, refused: Counter[str]) -> dict[str, Any]:
         },
         "missing": list(survey.missing()),
         "refused": dict(refused),
+        "cut": survey.cut,
+        "open": len(survey.open),
     }
 
 

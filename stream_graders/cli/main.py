@@ -20,6 +20,20 @@ app.add_typer(topics_app, name="topics")
 Suites = Annotated[
     list[Path], typer.Option("--suite", "-s", help="A suite file, or a folder of them; may be repeated.")
 ]
+Bootstrap = Annotated[
+    str, typer.Option("--bootstrap", envvar="SG_BOOTSTRAP_SERVERS", help="Kafka's addresses, host:port with commas.")
+]
+OfTopic = Annotated[
+    str | None,
+    typer.Option("--bootstrap", envvar="SG_BOOTSTRAP_SERVERS", help="For kafka:TOPIC: Kafka's addresses, host:port."),
+]
+Last = Annotated[
+    int | None,
+    typer.Option(min=1, help="For kafka:TOPIC: how many of the last records to read. [default: 100000]"),
+]
+Places = Annotated[
+    list[Path], typer.Argument(help="Files that hold its events, as grade reads them, or kafka:TOPIC, the journal.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 
 
@@ -69,22 +83,37 @@ def grade(
 def check(
     files: Annotated[list[Path], typer.Argument(help="Suite files, or folders of them.")],
     against: Annotated[
-        list[Path] | None, typer.Option(help="Runs to try the checks on, as grade reads them; may be repeated.")
+        list[Path] | None,
+        typer.Option(help="Runs to try the checks on: a file, as grade reads it (may be repeated), or kafka:TOPIC."),
     ] = None,
+    bootstrap: OfTopic = None,
+    last: Last = None,
     json: AsJson = False,
 ) -> None:
     """Check suite files: every problem, with its file, line and likely fix; and what they say of runs that you have."""
     from .check import check_files
 
     with told():
-        check_files(files, against or [], as_json=json)
+        check_files(files, against or [], bootstrap, last, as_json=json)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of suites for editors, with the graders that are installed here."""
+    from ..catalogue import catalogue
+    from ..config.schema import suite_schema, written
+
+    typer.echo(written(suite_schema(catalogue().values())), nl=False)
 
 
 @app.command()
 def init(
     files: Annotated[
-        list[Path], typer.Option("--from", help="Runs to start from, as grade reads them; may be repeated.")
+        list[Path],
+        typer.Option("--from", help="Runs to start from: a file, as grade reads it (may be repeated), or kafka:TOPIC."),
     ],
+    bootstrap: OfTopic = None,
+    last: Last = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the suite here. [default: print it]")
     ] = None,
@@ -94,18 +123,20 @@ def init(
     from .init import init_suite
 
     with told():
-        init_suite(files, output, as_json=json)
+        init_suite(files, bootstrap, last, output, as_json=json)
 
 
 @app.command("import")
 def import_source(
     file: Annotated[Path, typer.Argument(help="A source's own file, YAML or JSON.")],
-    form: Annotated[str, typer.Option("--format", help="vally, agentlasso, ai_eval or datarobot.")],
+    form: Annotated[
+        str, typer.Option("--format", help="vally, agentlasso, ai_eval, datarobot, promptfoo, adk or pydantic_evals.")
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the suite here. [default: print it]")
     ] = None,
 ) -> None:
-    """Turn a source's own file into a suite with the same verdicts. To use it in place, write `include:` in a suite."""
+    """Turn a source's own file into a suite that asks the same. To use it in place, write `include:` in a suite."""
     from .importing import import_file
 
     with told():
@@ -115,31 +146,33 @@ def import_source(
 @app.command()
 def explain(
     run: Annotated[str, typer.Argument(help="The run id.")],
-    files: Annotated[list[Path], typer.Argument(help="Files that hold its events, as grade reads them.")],
+    places: Places,
     suite: Suites,
+    bootstrap: OfTopic = None,
     json: AsJson = False,
 ) -> None:
     """Show what each event of a run did to each check, and why a run has no verdict."""
     from .explain import explain_run
 
     with told():
-        explain_run(run, files, suite, as_json=json)
+        explain_run(run, places, bootstrap, suite, as_json=json)
 
 
 @app.command()
 def capture(
     run: Annotated[str, typer.Argument(help="The run id.")],
-    files: Annotated[list[Path], typer.Argument(help="Files that hold its events, as grade reads them.")],
+    places: Places,
     suite: Annotated[Path, typer.Option("--suite", "-s", help="The suite whose verdicts the case is to expect.")],
     as_test: Annotated[
         Path | None, typer.Option(help="Add the case to this .test.yaml file. [default: print it]")
     ] = None,
+    bootstrap: OfTopic = None,
 ) -> None:
     """Turn a run into a case of a suite's own tests: its story, and what is said of it now."""
     from .capture import capture_run
 
     with told():
-        capture_run(run, files, suite, as_test)
+        capture_run(run, places, bootstrap, suite, as_test)
 
 
 @app.command("test")
@@ -154,9 +187,6 @@ def run_cases(
         run_cases_of(files, as_json=json)
 
 
-Bootstrap = Annotated[
-    str, typer.Option("--bootstrap", envvar="SG_BOOTSTRAP_SERVERS", help="Kafka's addresses, host:port with commas.")
-]
 App = Annotated[
     str, typer.Option("--app", envvar="SG_APP", help="Consumer group, and the front of the changelog's name.")
 ]

@@ -18,7 +18,7 @@ from .errors import UserError
 
 @dataclass
 class Graded:
-    """What came of grading files."""
+    """What came of grading."""
 
     fleet: Fleet
     ledger: Ledger = field(default_factory=Ledger)
@@ -26,12 +26,12 @@ class Graded:
     first_refusal: str = ""
     sessions: dict[str, Session] = field(default_factory=dict)
 
-    def feed(self, event: Event) -> list[Effect]:
-        """Grade one event. Files have no log time: no deadline passes in them."""
+    def feed(self, event: Event, at: At | None = None) -> list[Effect]:
+        """Grade one event. Without its place in a log there is no log time, and no deadline passes."""
         session = self.sessions.get(event.run_id)
         if session is None:
             session = self.sessions[event.run_id] = Session(self.fleet, event.run_id, self.ledger)
-        effects = session.feed(event, At(0, session.offset + 1, 0))
+        effects = session.feed(event, At(0, session.offset + 1, 0) if at is None else at)
         for effect in effects:
             if isinstance(effect, Bury):
                 self.refuse(effect.reason, f"run {event.run_id}: {effect.reason.meaning}")

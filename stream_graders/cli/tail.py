@@ -1,13 +1,12 @@
 """``stream-graders tail``: verdicts as they are published, and how the checks of open runs stand."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import typer
-from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from ..config import load_fleet
@@ -16,6 +15,7 @@ from ..session import Ledger, Session, StateError, watermark
 from ..stream.topics import Placement, Topic, load_topics
 from ..suites import Fleet
 from .errors import Exit, UserError, leave
+from .journal import opened, started
 from .worker import names_of
 
 VERDICTS = "agent.verdicts.v1"
@@ -42,7 +42,14 @@ def tail_verdicts(
                 if left == 0:
                     return
 
-    _ask(bootstrap, follow())
+    try:
+        asyncio.run(follow())
+    except KafkaError as error:
+        raise UserError(
+            f"{bootstrap}: topic {topic} cannot be read ({error}); check --bootstrap and --topic"
+        ) from error
+    except KeyboardInterrupt:
+        leave(Exit.OK)
 
 
 def list_open(bootstrap: str, names: list[str], app: str, suites: list[Path], *, as_json: bool) -> None:
@@ -51,15 +58,13 @@ def list_open(bootstrap: str, names: list[str], app: str, suites: list[Path], *,
     topic = Placement(app=app, names=names_of(names)).name(_topic(STATES))
     states: dict[bytes, bytes] = {}
 
-    async def read() -> None:
-        async for key, value in _until_end(bootstrap, topic):
+    with opened(bootstrap, topic) as log:
+        for key, value in ((record.key, record.value) for record in log.records() if record.key is not None):
             known = states.get(key)
             if value is None:
                 states.pop(key, None)
             elif known is None or watermark(value) >= watermark(known):
                 states[key] = value
-
-    _ask(bootstrap, read())
     lines = [line for key, value in sorted(states.items()) for line in _readings(fleet, key.decode(), value)]
     for line in lines:
         typer.echo(compact(line) if as_json else _reading(line))
@@ -72,49 +77,14 @@ def _topic(name: str) -> Topic:
     return next(topic for topic in load_topics() if topic.name == name)
 
 
-def _ask(bootstrap: str, work: Any) -> None:
-    try:
-        asyncio.run(work)
-    except (KafkaError, OSError) as error:
-        raise UserError(f"{bootstrap}: Kafka does not answer ({error}); check --bootstrap and the topic") from error
-    except KeyboardInterrupt:
-        leave(Exit.OK)
-
-
 async def _records(bootstrap: str, topic: str, *, from_start: bool) -> AsyncGenerator[bytes, None]:
-    where = "earliest" if from_start else "latest"
-    async with AIOKafkaConsumer(topic, bootstrap_servers=bootstrap, group_id=None, auto_offset_reset=where) as consumer:
+    consumer = await started(bootstrap, topic, where="earliest" if from_start else "latest")
+    try:
         async for record in consumer:
             if record.value is not None:
                 yield record.value
-
-
-async def _until_end(bootstrap: str, topic: str) -> AsyncIterator[tuple[bytes, bytes | None]]:
-    """The records of a topic that are there now."""
-    async with AIOKafkaConsumer(bootstrap_servers=bootstrap, group_id=None, auto_offset_reset="earliest") as consumer:
-        parts = [
-            TopicPartition(topic, n)
-            for n in sorted(consumer.partitions_for_topic(topic) or await _found(consumer, topic))
-        ]
-        consumer.assign(parts)
-        await consumer.seek_to_beginning(*parts)
-        ends = await consumer.end_offsets(parts)
-        waiting = {part for part in parts if ends[part] > await consumer.position(part)}
-        while waiting:
-            for part, records in (await consumer.getmany(timeout_ms=500)).items():
-                for record in records:
-                    if record.key is not None:
-                        yield record.key, record.value
-                if await consumer.position(part) >= ends[part]:
-                    waiting.discard(part)
-
-
-async def _found(consumer: AIOKafkaConsumer, topic: str) -> set[int]:
-    await consumer._client.force_metadata_update()
-    topics = await consumer.topics()
-    if topic not in topics:
-        raise UserError(f"there is no topic {topic}; check --app and --topic, or run stream-graders topics apply")
-    return set(consumer.partitions_for_topic(topic) or ())
+    finally:
+        await consumer.stop()
 
 
 def _readings(fleet: Fleet, run_id: str, state: bytes) -> Iterator[dict[str, Any]]:

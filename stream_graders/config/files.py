@@ -5,14 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..sources import agentlasso, ai_eval, datarobot, vally
+from ..sources import adk, agentlasso, ai_eval, datarobot, promptfoo, pydantic_evals, vally
 from ..sources.form import Source, SourceError
 from .lines import Loc, Place, YamlError, YamlFile
 
 FORMS: dict[str, Callable[[Any], Source]] = {
+    "adk": adk.checks,
     "agentlasso": agentlasso.checks,
     "ai_eval": ai_eval.checks,
     "datarobot": datarobot.checks,
+    "promptfoo": promptfoo.checks,
+    "pydantic_evals": pydantic_evals.checks,
     "vally": vally.checks,
 }
 """What reads each form of file that a suite may include."""
@@ -23,6 +26,26 @@ Report = Callable[[Place, str, str], None]
 _RUBRIC = "ai_eval.rubric_checks"
 
 _QUESTIONS = ("grader", "all", "any", "not")
+
+
+def source_of(form: str, path: Path, value: Any) -> Source:
+    """The checks of a source's file, with the file beside it that says how it is scored, where the form has one.
+
+    Args:
+        form: one of `FORMS`.
+        path: where the file stands.
+        value: what it holds.
+
+    Raises:
+        SourceError: the file is not of the form.
+    """
+    beside = path.with_name(adk.CONFIG)
+    if form != "adk" or not beside.exists():
+        return FORMS[form](value)
+    try:
+        return adk.checks(value, YamlFile.read(beside).value)
+    except YamlError as fault:
+        raise SourceError(f"is scored by {adk.CONFIG}, which {fault}") from fault
 
 
 def whole(path: Path, report: Report, warn: Report) -> YamlFile:
@@ -99,7 +122,7 @@ def _included(file: YamlFile, path: Path, report: Report, warn: Report) -> YamlF
             report(place, where, f"{entry['file']} {fault}")
             continue
         try:
-            source = FORMS[entry["format"]](inner.value)
+            source = source_of(entry["format"], path.parent / entry["file"], inner.value)
         except SourceError as fault:
             report(inner.place(fault.loc), "", f"{fault}")
             continue
@@ -116,7 +139,8 @@ def _included(file: YamlFile, path: Path, report: Report, warn: Report) -> YamlF
             for settings in (loc, (*loc, "config")):  # Where the forms write what we call settings.
                 places.update(inner.moved(settings, (*at, "settings")))
             places[at] = inner.place(loc)
-            checks.append({**check, "check": f"{prefix}.{check['check']}"})
+            named = {"all": [f"{prefix}.{part}" for part in check["all"]]} if "all" in check else {}
+            checks.append({**check, "check": f"{prefix}.{check['check']}", **named})
     value: dict[str, Any] = {"checks": checks, **({"ungraded_items": ungraded} if ungraded else {})}
     if len(policies) == 1:  # Of several nobody can say which is meant: then the file has to.
         value["scoring"] = policies[0]

@@ -9,6 +9,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    NonNegativeInt,
     StringConstraints,
     ValidationInfo,
     field_validator,
@@ -53,9 +54,12 @@ def _link(value: str) -> str:
     return value
 
 
+# The types in the schema are those of a file; what a validator makes of them is another.
 Link = Annotated[str, AfterValidator(_link)]
-Duration = Annotated[int, BeforeValidator(milliseconds), AfterValidator(_positive)]
-Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
+_Written = Annotated[str, Field(pattern="^[0-9]+ *(ms|s|m|h|d)$")]
+Duration = Annotated[int, BeforeValidator(milliseconds, json_schema_input_type=_Written), AfterValidator(_positive)]
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple, json_schema_input_type=str | list[str])]
+Slugs = Annotated[tuple[Slug, ...], BeforeValidator(as_tuple, json_schema_input_type=Slug | list[Slug])]
 Word = Literal["pass", "fail", "skipped", "error", "not_graded"]
 Status = Literal["ok", "error", "cancelled", "timeout", "limit", "handoff", "unknown"]
 
@@ -97,10 +101,12 @@ class WhenModel(Model):
 
     called: str | None = None
     said: str | None = None
-    status: Annotated[tuple[Status, ...], BeforeValidator(as_tuple)] = ()
+    status: Annotated[tuple[Status, ...], BeforeValidator(as_tuple, json_schema_input_type=Status | list[Status])] = ()
     labels: dict[str, str] = {}
     check: Slug | None = None
-    outcome: Annotated[tuple[Word, ...], BeforeValidator(as_tuple)] = ("pass",)
+    outcome: Annotated[tuple[Word, ...], BeforeValidator(as_tuple, json_schema_input_type=Word | list[Word])] = (
+        "pass",
+    )
 
 
 class CompletionModel(Model):
@@ -149,13 +155,15 @@ class CheckModel(AboutModel):
 
     check: Slug
     grader: str | None = None
-    all_of: Annotated[tuple[Slug, ...], BeforeValidator(as_tuple)] = Field((), alias="all")
-    any_of: Annotated[tuple[Slug, ...], BeforeValidator(as_tuple)] = Field((), alias="any")
+    all_of: Slugs = Field((), alias="all")
+    any_of: Slugs = Field((), alias="any")
     not_of: Slug | None = Field(None, alias="not")
     severity: Severity
     notify: Notify = "none"
     when: WhenModel | None = None
-    turn: Annotated[Any, BeforeValidator(_turn)] = None
+    turn: Annotated[
+        Any, BeforeValidator(_turn, json_schema_input_type=NonNegativeInt | TurnWord | Literal["first"] | None)
+    ] = None
     agent: str | None = None
     depth: Literal["own", "all"] = "all"
     early: Literal["fail", "always", "never"] = "fail"

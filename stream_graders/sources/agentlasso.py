@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .form import Loc, Source, SourceError
+from .form import Loc, Source, SourceError, listed
 
 SETTINGS: dict[str, tuple[str, ...]] = {
     "tool_called": ("tool",),
@@ -30,21 +30,21 @@ def checks(value: Any) -> Source:
     if version != 1:
         raise SourceError(f"has checks_version {version}, and 1 is the one that is known", ("checks_version",))
     source = Source()
-    for n, check in enumerate(_list(value, "checks")):
+    for n, check in enumerate(listed(value, "checks")):
         _add(source, n, check)
     if "checks" not in value:
-        for n, call in enumerate(_list(value, "expected_tool_calls")):
+        for n, call in enumerate(listed(value, "expected_tool_calls")):
             loc: Loc = ("expected_tool_calls", n)
             name = (call.get("name") or call.get("tool")) if isinstance(call, dict) else call
             if not isinstance(name, str) or not name:
                 raise SourceError("should be the name of a tool, or an object with one", loc)
             source.add(loc, f"expected-tool-{n + 1}", "agentlasso.tool_called", "critical", {"tool": name})
-        for n, text in enumerate(_list(value, "guardrails")):
+        for n, text in enumerate(listed(value, "guardrails")):
             if not isinstance(text, str) or not text:
                 raise SourceError("should be a text that the reply must not hold", ("guardrails", n))
             settings = {"value": text}
             source.add(("guardrails", n), f"guardrail-{n + 1}", "agentlasso.output_not_contains", "critical", settings)
-    for n, item in enumerate(_list(value, "rubric")):
+    for n, item in enumerate(listed(value, "rubric")):
         source.ungraded.append((("rubric", n), str(item)))
     return source
 
@@ -62,10 +62,3 @@ def _add(source: Source, n: int, check: Any) -> None:
         raise SourceError(f"has the severity {severity!r}; critical and minor are the two", loc)
     settings = {name: check[name] for name in SETTINGS[kind] if name in check}
     source.add(loc, str(check.get("id") or f"{kind}-{n + 1}"), f"agentlasso.{kind}", severity, settings)
-
-
-def _list(value: dict[str, Any], name: str) -> list[Any]:
-    found = value.get(name, [])
-    if not isinstance(found, list):
-        raise SourceError("should be a list", (name,))
-    return found

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..catalogue import catalogue, grader_named
 from ..grading import Grader
-from .form import Loc, Source, SourceError
+from .form import JUDGE, Loc, Source, SourceError, mapped
 
 LIMIT = 4_000
 """Characters that a reply may have where neither the target nor the site says."""
@@ -39,10 +39,13 @@ def checks(value: Any) -> Source:
     """
     rows, at = _rows(value)
     whole = value if isinstance(value, dict) else {}
-    target = {**{key: whole[key] for key in ("graders", "mode", "threshold") if key in whole}, **_part(whole, "target")}
-    site = _part(whole, "settings")
+    target = {
+        **{key: whole[key] for key in ("graders", "mode", "threshold") if key in whole},
+        **mapped(whole, "target"),
+    }
+    site = mapped(whole, "settings")
     source = Source()
-    names = _names(target, ("target", "graders") if "graders" in _part(whole, "target") else ("graders",))
+    names = _names(target, ("target", "graders") if "graders" in mapped(whole, "target") else ("graders",))
     if names is not None:
         source.warnings += [(at, told) for told in lint(str(target.get("mode", "chat")), names, rows)]
     for n, row in enumerate(rows):
@@ -52,7 +55,7 @@ def checks(value: Any) -> Source:
         known = context(row, target, site)
         label = str(row.get("id", n)) if len(rows) > 1 else None
         for name in names if names is not None else [name for name, by in _OWN.items() if _told(known, by) is not None]:
-            _add(source, loc, name, known, _part(whole, "rubrics"), label)
+            _add(source, loc, name, known, mapped(whole, "rubrics"), label)
     threshold = target.get("threshold", site.get("question_pass_threshold"))
     if threshold is not None and (isinstance(threshold, bool) or not isinstance(threshold, int | float)):
         raise SourceError("should have a threshold from 0 to 5, the score from which a question passes", ("target",))
@@ -127,7 +130,7 @@ def _add(
     kind = grader_named(f"ai_eval.{name}")
     assert kind is not None
     if kind.metadata["kind"] == "llm_judge" and (name != "fact_match_grader" or known.get("expected_facts")):
-        source.ungraded.append((loc, f"{name} asks a judge model, and there is none yet"))
+        source.ungraded.append((loc, f"{name} {JUDGE}"))
         return
     settings = dict(_settings(kind, known))
     if name == "rubric_checks" and known.get("rubric_ref") is not None:
@@ -157,10 +160,3 @@ def _told(known: Mapping[str, Any], setting: str) -> Any:
     for step in _PLACES[setting]:
         value = value.get(step) if isinstance(value, Mapping) else None
     return value
-
-
-def _part(value: dict[str, Any], name: str) -> dict[str, Any]:
-    found = value.get(name) or {}
-    if not isinstance(found, dict):
-        raise SourceError("should be a mapping", (name,))
-    return found

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..catalogue import grader_named
 from ..grading import setting_fields
-from .form import Loc, Source, SourceError
+from .form import JUDGE, Loc, Source, SourceError
 
 JUDGED = ("answer_quality", "response_acceptability", "safety_refusal", "faithfulness")
 """Benchmarks that ask a judge model."""
@@ -37,7 +37,7 @@ def checks(value: Any) -> Source:
 
 def _add(source: Source, loc: Loc, name: str, case: dict[str, Any], label: str | None) -> None:
     if name in JUDGED:
-        source.ungraded.append((loc, f"{name} asks a judge model, and there is none yet"))
+        source.ungraded.append((loc, f"{name} {JUDGE}"))
         return
     kind = grader_named(f"datarobot.{name}")
     if kind is None:

@@ -4,7 +4,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..catalogue import grader_named
-from .form import Loc, Source, SourceError
+from .form import JUDGE, Loc, Source, SourceError, mapped
 
 ELSEWHERE = {
     **dict.fromkeys(
@@ -14,7 +14,7 @@ ELSEWHERE = {
     **dict.fromkeys(("diff-contains", "diff-not-contains", "diff-empty"), "looks into the workspace"),
     **dict.fromkeys(("run-command", "program"), "runs a program"),
     **dict.fromkeys(("skill-invocation", "system-event"), "reads events that are not sent here"),
-    **dict.fromkeys(("prompt", "panel"), "asks a judge model, and there is none yet"),
+    **dict.fromkeys(("prompt", "panel"), JUDGE),
     **dict.fromkeys(("custom-metrics", "loop-outcome"), "reads metrics that are not sent here"),
 }
 """Types of the origin that no grader here stands for, and why."""
@@ -34,8 +34,8 @@ def checks(value: Any) -> Source:
     if not isinstance(value, dict) or not ("graders" in value or "stimuli" in value):
         raise SourceError("is no eval file of Vally: one has `graders`, or `stimuli` with graders")
     source = Source()
-    scoring = _mapping(value, "scoring")
-    weights = _mapping(scoring, "weights", ("scoring",))
+    scoring = mapped(value, "scoring")
+    weights = mapped(scoring, "weights", ("scoring",))
     names: dict[str, int] = {}
     for loc, entry in _entries(value, "graders", ()):
         _add(source, loc, entry, weights, names, None)
@@ -66,7 +66,7 @@ def _add(
     if grader_named(grader) is None:
         near = get_close_matches(kind, [*ELSEWHERE, "transcript-contains", "output-contains", "tool-calls"], n=1)
         raise SourceError(f"there is no grader type {kind!r}" + (f"; did you mean {near[0]!r}?" if near else ""), loc)
-    config = _mapping(entry, "config", loc)
+    config = mapped(entry, "config", loc)
     settings = {ALIASES.get(name, name): setting for name, setting in config.items()}
     name = "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "-" for c in str(entry.get("name") or kind))
     names[name] = names.get(name, 0) + 1
@@ -83,10 +83,3 @@ def _entries(value: dict[str, Any], name: str, loc: Loc) -> list[tuple[Loc, Any]
     if not isinstance(entries, list):
         raise SourceError("should be a list of graders", (*loc, name))
     return [((*loc, name, n), entry) for n, entry in enumerate(entries)]
-
-
-def _mapping(value: dict[str, Any], name: str, loc: Loc = ()) -> dict[str, Any]:
-    found = value.get(name) or {}
-    if not isinstance(found, dict):
-        raise SourceError("should be a mapping", (*loc, name))
-    return found

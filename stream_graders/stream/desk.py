@@ -10,14 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from aiokafka.partitioner import murmur2
-
 from ..events import SCHEMA, DeadLetter, Event, Tick, Unknown, to_json
 from ..gradebook import Publish
 from ..session import At, Bury, Effect, Ledger, Session, StateError, kept_deadline
 from ..suites import Fleet
 from ..verdicts import RunVerdict, Verdict, Violation
 from ..wire import Refused, decode
+from .topics import partition_of
 
 LIVE = 20_000
 """Sessions kept decoded; the rest are bytes."""
@@ -231,7 +230,7 @@ class Desk:
         if live is None:
             session = self._loaded(key, self.counts.ledger)
             self.counts.inherited += _held(session)
-            live = _Live(session, (murmur2(key) & 0x7FFFFFFF) % self.partitions != self.partition)
+            live = _Live(session, partition_of(key, self.partitions) != self.partition)
         self._live[key] = self._touched[key] = live
         return live
 

@@ -18,6 +18,7 @@ import yaml
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import for_code
+from aiokafka.partitioner import murmur2
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
 
 APP = "stream-graders"
@@ -27,6 +28,15 @@ _UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _FROM_FIELDS = {"cleanup.policy": "cleanup", "retention.ms": "retention"}
 _VISIBLE_WITHIN = 10.0
 """Seconds for every broker to learn of a new topic; on one node it takes a few milliseconds."""
+
+
+def partition_of(key: bytes, partitions: int) -> int:
+    """The partition that a key belongs to, as Kafka's own clients place it.
+
+    >>> partition_of(b"r-7", 12)
+    8
+    """
+    return int(murmur2(key) & 0x7FFFFFFF) % partitions
 
 
 class TopicError(ValueError):

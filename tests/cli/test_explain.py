@@ -138,4 +138,10 @@ def test_checks_are_tried_on_runs(tmp_path: Path, suite: Path) -> None:
 def test_checks_that_no_run_is_for_are_told(tmp_path: Path, suite: Path) -> None:
     suite.write_text(SUITE.replace("checks:", "select: {agent: other}\nchecks:"))
     done = command("check", suite, "--against", written(tmp_path / "runs.jsonl", GOOD))
-    assert (done.code, done.err) == (4, "no run was graded: the files hold none that a suite selects\n")
+    assert (done.code, done.err.splitlines()) == (
+        4,
+        [
+            "no run was graded: there is none that a suite selects and that has ended",
+            "4 events are of runs that no suite selects",
+        ],
+    )

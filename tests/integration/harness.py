@@ -11,13 +11,14 @@ import threading
 import time
 import urllib.request
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.records_to_delete import RecordsToDelete
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 from aiokafka.structs import ConsumerRecord
 
@@ -111,6 +112,19 @@ class Stage:
             await asyncio.gather(*futures)
         finally:
             await producer.stop()
+
+    def remove(self, before: Mapping[int, int]) -> None:
+        """Remove the journal's records before these offsets, as retention does."""
+        asyncio.run(self._remove(before))
+
+    async def _remove(self, before: Mapping[int, int]) -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)
+        await admin.start()
+        try:
+            journal = self.topic("journal")
+            await admin.delete_records({TopicPartition(journal, n): RecordsToDelete(at) for n, at in before.items()})
+        finally:
+            await admin.close()
 
     def read(self, role: str) -> list[ConsumerRecord[bytes, bytes]]:
         """All records that the topic in this role holds now."""

@@ -2,13 +2,11 @@
 
 import asyncio
 import signal
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.admin.records_to_delete import RecordsToDelete
 
 from stream_graders.events import from_json
 from stream_graders.testing import Story, run
@@ -35,24 +33,6 @@ def stories(first: int, last: int) -> list[Story]:
 
 def tell(stage: Stage, told: list[Story]) -> None:
     stage.tell(event for story in told for event in story)
-
-
-def delete(stage: Stage, before: Mapping[int, int]) -> None:
-    """Remove the journal's records before these offsets, as retention does."""
-
-    async def go() -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=stage.bootstrap)
-        await admin.start()
-        try:
-            places = {
-                TopicPartition(stage.topic("journal"), partition): RecordsToDelete(before_offset=offset)
-                for partition, offset in before.items()
-            }
-            await admin.delete_records(places)
-        finally:
-            await admin.close()
-
-    asyncio.run(go())
 
 
 def recreate(stage: Stage) -> None:
@@ -90,7 +70,7 @@ def test_retention_that_overtook_a_stopped_worker_ends_it_until_the_loss_is_acce
     with WorkerProcess(stage, [suite]) as worker:
         until(lambda: stage.committed() == 80, "the journal being read to its end", worker)
     tell(stage, stories(20, 40))
-    delete(stage, offsets(stage))
+    stage.remove(offsets(stage))
     tell(stage, stories(40, 60))
     worker.start()
     assert worker.wait() == 78
@@ -111,7 +91,7 @@ def test_retention_that_overtakes_a_running_worker_ends_it(kafka: KafkaBroker, s
         worker.signal(signal.SIGSTOP)  # Shorter than the stall guard allows: it only lags.
         tell(stage, stories(20, 25))  # A fetch that was under way may still bring these.
         tell(stage, stories(25, 30))
-        delete(stage, offsets(stage))
+        stage.remove(offsets(stage))
         tell(stage, stories(30, 40))
         worker.signal(signal.SIGCONT)
         assert worker.wait() == 78

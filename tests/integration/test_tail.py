@@ -56,5 +56,5 @@ def test_what_is_not_there_is_told_in_a_line(kafka: KafkaBroker, suite: Path) ->
     done = command("tail", "--bootstrap", kafka.bootstrap, "--open", "-s", suite, "--app", "nobody")
     assert done.code == 2
     assert done.err == (
-        "there is no topic nobody-runs-changelog; check --app and --topic, or run stream-graders topics apply\n"
+        f"{kafka.bootstrap} has no topic nobody-runs-changelog; check the names you gave, or run stream-graders topics apply\n"
     )
