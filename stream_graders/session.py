@@ -731,6 +731,11 @@ def kept_deadline(data: bytes) -> int | None:
     return None if due == b"null" else int(due)
 
 
+def kept_phase(data: bytes) -> str:
+    """The phase of a kept state, without reading the rest."""
+    return data.split(b",", 4)[3].rstrip(b"]").strip(b'"').decode()
+
+
 def _made_anew(session: Session, at: At) -> str:
     """A record that a run has read was appended before what it read last; one appended later lies in another log."""
     told = (

@@ -119,8 +119,8 @@ def _at(record: Record, *, misplaced: bool) -> At:
 
 
 @contextmanager
-def opened(bootstrap: str, topic: str) -> Iterator[Log]:
-    """A topic to read.
+def opened(bootstrap: str, topic: str, since: int | None = None, until: int | None = None) -> Iterator[Log]:
+    """A topic to read, or what was appended to it from one log time on and before another, in milliseconds.
 
     Raises:
         UserError: Kafka does not answer, or there is no such topic.
@@ -143,6 +143,9 @@ def opened(bootstrap: str, topic: str) -> Iterator[Log]:
         try:
             with _mendable(bootstrap):
                 spans = runner.run(_spans(consumer, bootstrap, topic))
+                for end, time in enumerate((since, until)):
+                    if time is not None:
+                        spans = runner.run(_cut_at(consumer, topic, spans, time, end))
             yield Log(topic, spans, fetch)
         finally:
             runner.run(consumer.stop())
@@ -193,6 +196,21 @@ async def _spans(consumer: AIOKafkaConsumer, bootstrap: str, topic: str) -> dict
     consumer.assign(parts)
     firsts, ends = await consumer.beginning_offsets(parts), await consumer.end_offsets(parts)
     return {part.partition: (firsts[part], ends[part]) for part in parts}
+
+
+async def _cut_at(
+    consumer: AIOKafkaConsumer, topic: str, spans: Mapping[int, Span], time: int, end: int
+) -> dict[int, Span]:
+    """What of the spans lies behind (``end`` 0) or before (1) the first record at or after a log time."""
+    places = {TopicPartition(topic, partition): time for partition in spans}
+    found = await consumer.offsets_for_times(places)
+    cut = {}
+    for place in places:
+        first, last = spans[place.partition]
+        at = found[place]
+        offset = last if at is None else min(max(at.offset, first), last)
+        cut[place.partition] = (first, offset) if end else (offset, last)
+    return cut
 
 
 @contextmanager

@@ -175,6 +175,32 @@ def capture(
         capture_run(run, places, bootstrap, suite, as_test)
 
 
+@app.command()
+def replay(
+    place: Annotated[Path, typer.Argument(help="The journal, as kafka:TOPIC.")],
+    suite: Suites,
+    bootstrap: OfTopic = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--from", help="Log time from which on, like 2026-11-29T10:00Z. [default: all there is]"),
+    ] = None,
+    until: Annotated[str | None, typer.Option("--to", help="Log time before which. [default: now]")] = None,
+    against: Annotated[
+        list[Path] | None, typer.Option(help="Other suites, to see which verdicts these flip; may be repeated.")
+    ] = None,
+    published: Annotated[
+        list[str] | None, typer.Option(help="A topic of verdicts, to compare byte for byte; may be repeated.")
+    ] = None,
+    write: Annotated[str | None, typer.Option(help="Write the verdicts to this topic. [default: nothing]")] = None,
+    json: AsJson = False,
+) -> None:
+    """Grade a stretch of the journal again, beside the workers: nothing is written, and no offset is committed."""
+    from .replay import Asked, replay_journal
+
+    with told():
+        replay_journal(Asked(place, suite, bootstrap, since, until, against or [], published or [], write, json))
+
+
 @app.command("test")
 def run_cases(
     files: Annotated[list[Path], typer.Argument(help="Suites, their .test.yaml files, or folders of them.")],
