@@ -277,6 +277,32 @@ def tail(
 
 
 @app.command()
+def chaos(
+    bootstrap: Bootstrap,
+    suite: Annotated[
+        list[Path] | None,
+        typer.Option("--suite", "-s", help="What to grade by; may be repeated. [default: a small suite]"),
+    ] = None,
+    events: Annotated[int, typer.Option(min=1, help="Events that the simulated agents send.")] = 20_000,
+    workers: Annotated[int, typer.Option(min=1, max=16, help="Workers that are started.")] = 2,
+    faults: Annotated[int, typer.Option(min=0, help="How often something befalls one of them.")] = 20,
+    partitions: Annotated[int, typer.Option(min=1, help="Of the journal that is made for this.")] = 4,
+    seed: Annotated[int, typer.Option(help="Of the runs, and of what befalls whom.")] = 1,
+    stops: Annotated[bool, typer.Option(help="Let workers stand still too, 15 seconds at a time.")] = True,
+    broker: Annotated[
+        str | None, typer.Option(help="A command that kills the broker and starts it again: one fault more.")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the topics, also if all is well.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Kill, stop and restart workers at work on topics of their own, and hold what they said against an undisturbed grading."""
+    from .chaos import Asked, run_chaos
+
+    with told():
+        run_chaos(Asked(bootstrap, suite or [], events, workers, faults, partitions, seed, stops, broker, keep, json))
+
+
+@app.command()
 def demo(
     seconds: Annotated[int, typer.Option(min=1, help="How long the simulated agents work.")] = 30,
     seed: Annotated[int, typer.Option(help="Of what they say and do wrong.")] = 2,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
@@ -15,6 +15,7 @@ from aiokafka.errors import KafkaError
 from ..config import load_fleet
 from ..events import compact, from_json, to_json
 from ..stream.replay import Beginnings, Replay
+from ..suites import Fleet
 from ..verdicts import RunVerdict, Verdict, Violation
 from .errors import Exit, UserError, leave
 from .journal import Log, Record, opened
@@ -63,41 +64,75 @@ class Said:
             self.outcomes[key] = (str(record.outcome), record.evidence)
 
 
+@dataclass
+class Again:
+    """A stretch of the journal, graded again."""
+
+    beginnings: Beginnings
+    replays: list[Replay]
+    """One for each fleet."""
+    said: list[Said]
+    report: Report
+    """Of the first fleet."""
+
+
+def graded_again(
+    topic: tuple[str, str], fleets: Sequence[Fleet], since: int | None = None, until: int | None = None, *, keeps: bool
+) -> Again:
+    """Grade a stretch of a journal.
+
+    Args:
+        topic: Kafka's addresses, and the journal.
+        fleets: what to grade it by; the first one is reported.
+        since: the log time in milliseconds from which on, None for all there is.
+        until: the log time before which, None for all there is.
+        keeps: keep what the first one says to the byte, for `compare`.
+
+    Raises:
+        UserError: Kafka does not answer, or there is no such topic.
+    """
+    with opened(*topic, since, until) as log:
+        beginnings = Beginnings({partition: first for partition, (first, _) in log.spans.items()})
+        replays = [Replay(fleet, topic[1], len(log.spans)) for fleet in fleets]
+        again = Again(beginnings, replays, [Said() for _ in fleets], Report())
+        for partition, records in _batches(log, beginnings):
+            for n, replay in enumerate(replays):
+                for record in replay.take(partition, records):
+                    if isinstance(record, Violation) or record.state == "early":
+                        continue
+                    again.said[n].add(record, keeps_bytes=keeps and n == 0)
+                    if n == 0:
+                        again.report.add(record)
+    return again
+
+
 def replay_journal(asked: Asked) -> None:
     """Print what the journal gives; exit code 1 if what was published differs, 4 if nothing was graded."""
     topic = topic_of([asked.place], asked.bootstrap)
     if topic is None:
         raise UserError(f"{asked.place}: name the journal as kafka:TOPIC; finished runs in files are for grade")
     fleets = [load_fleet(paths) for paths in (asked.suites, asked.against) if paths]
-    since, until = (_millis(name, text) for name, text in (("--from", asked.since), ("--to", asked.until)))
-    report, said = Report(), [Said() for _ in fleets]
-    keeps = bool(asked.published or asked.write)
-    with opened(*topic, since, until) as log:
-        beginnings = Beginnings({partition: first for partition, (first, _) in log.spans.items()})
-        replays = [Replay(fleet, topic[1], len(log.spans)) for fleet in fleets]
-        for partition, records in _batches(log, beginnings):
-            for n, replay in enumerate(replays):
-                for record in replay.take(partition, records):
-                    if isinstance(record, Violation) or record.state == "early":
-                        continue
-                    said[n].add(record, keeps_bytes=keeps and n == 0)
-                    if n == 0:
-                        report.add(record)
-    going_on = replays[0].going_on(amendable=False)
+    since, until = _millis("--from", asked.since), _millis("--to", asked.until)
+    again = graded_again(topic, fleets, since, until, keeps=bool(asked.published or asked.write))
+    going_on = again.replays[0].going_on(amendable=False)
     if not asked.as_json:
-        echo(as_text(report))
-    _print_counts(beginnings, going_on, report, as_json=asked.as_json)
+        echo(as_text(again.report))
+    _print_counts(again, going_on, as_json=asked.as_json)
     if asked.against:
-        _print_flips(said[1], said[0], as_json=asked.as_json)
+        _print_flips(again.said[1], again.said[0], as_json=asked.as_json)
     # Behind the stretch there may be events that amend a verdict.
-    partial = going_on if asked.until is None else replays[0].going_on(amendable=True)
+    partial = going_on if until is None else again.replays[0].going_on(amendable=True)
     versions = {suite.name: suite.version for suite in fleets[0]}
-    same = [_compare(topic[0], name, said[0], partial, versions, as_json=asked.as_json) for name in asked.published]
+    same = True
+    for name in asked.published:
+        found = compare(topic[0], name, again.said[0], partial, versions)
+        found.print(as_json=asked.as_json)
+        same = same and found.is_same
     if asked.write is not None:
-        asyncio.run(_write(topic[0], asked.write, said[0]))
-    if not report.runs:
+        asyncio.run(_write(topic[0], asked.write, again.said[0]))
+    if not again.report.runs:
         leave(Exit.NOTHING_GRADED)
-    leave(Exit.OK if all(same) else Exit.GATE_MISSED)
+    leave(Exit.OK if same else Exit.GATE_MISSED)
 
 
 def _millis(option: str, text: str | None) -> int | None:
@@ -122,7 +157,8 @@ def _batches(log: Log, beginnings: Beginnings) -> Iterator[tuple[int, list[Recor
         yield partition, batch
 
 
-def _print_counts(beginnings: Beginnings, going_on: set[str], report: Report, *, as_json: bool) -> None:
+def _print_counts(again: Again, going_on: set[str], *, as_json: bool) -> None:
+    beginnings, report = again.beginnings, again.report
     counts = {"runs": len(beginnings.whole), "began_before": len(beginnings.cut), "go_on": len(going_on)}
     if as_json:
         typer.echo(compact({"kind": "replay", **counts, "run_verdicts": len(report.runs)}))
@@ -167,46 +203,84 @@ def _print_flips(old: Said, new: Said, *, as_json: bool) -> None:
         )
 
 
-def _compare(
-    bootstrap: str, name: str, said: Said, partial: set[str], versions: Mapping[str, str], *, as_json: bool
-) -> bool:
-    """Hold what was published of the runs that lie wholly in the stretch against what the replay says; are they equal?"""
+@dataclass
+class Compared:
+    """What was published in a topic, beside what the journal gives."""
+
+    topic: str
+    same: int = 0
+    repeated: int = 0
+    """Of the same, those that were there before, byte for byte: a crash may repeat a verdict."""
+    different: int = 0
+    not_given_again: int = 0
+    not_published: int = 0
+    of_another_suite: int = 0
+    shown: list[str] = field(default_factory=list)
+    """The places of the first ones that differ."""
+
+    @property
+    def is_same(self) -> bool:
+        """Is what was published what the journal gives?"""
+        return not (self.different or self.not_given_again or self.not_published)
+
+    def note(self, kind: str, place: str) -> None:
+        """Count a record that is not the same."""
+        setattr(self, kind, getattr(self, kind) + 1)
+        if len(self.shown) < EXAMPLES:
+            self.shown.append(f"{place}: {kind.replace('_', ' ')}")
+
+    def print(self, *, as_json: bool) -> None:
+        """Print it in a line, and the first ones that differ."""
+        counts = {name: value for name, value in vars(self).items() if isinstance(value, int)}
+        if as_json:
+            typer.echo(compact({"kind": "published", "topic": self.topic, **counts, "examples": self.shown}))
+            return
+        told = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in counts.items())
+        echo(iter([f"{self.topic}: {told}", *(f"       {line}" for line in self.shown)]))
+
+
+def compare(bootstrap: str, topic: str, said: Said, partial: set[str], versions: Mapping[str, str]) -> Compared:
+    """Hold a topic of verdicts against what the journal gives, for the runs that lie wholly in what was graded.
+
+    Args:
+        bootstrap: Kafka's addresses.
+        topic: the topic of verdicts, or of run verdicts.
+        said: what the journal gives.
+        partial: runs of which the journal may have more.
+        versions: of each suite, the version that it was graded by: what another one said is only counted.
+
+    Raises:
+        UserError: Kafka does not answer, or there is no such topic.
+    """
+    result = Compared(topic)
     runs = {run for run, _ in said.ids.values()} - partial
-    kinds: set[str] = set()
-    counts = dict.fromkeys(("same", "different", "not_given_again", "not_published", "of_another_suite"), 0)
-    shown: list[str] = []
+    schemas: set[str] = set()
     found: set[str] = set()
-    with opened(bootstrap, name) as log:
+    with opened(bootstrap, topic) as log:
         for record in log.records():
             value = from_json(record.value or b"null")
             if not isinstance(value, dict) or value.get("state") == "early" or value.get("run_id") not in runs:
                 continue
-            kinds.add(value["schema"])
+            place = f"{topic}, partition {record.partition}, offset {record.offset}: run {value['run_id']}"
+            schemas.add(value["schema"])
             mine = said.ids.get(value["id"])
-            if mine is not None:
-                found.add(value["id"])
-                kind = "same" if mine[1] == record.value else "different"
+            if mine is None:
+                is_ours = versions.get(value["suite"]) == value["suite_version"]
+                if is_ours:
+                    result.note("not_given_again", place)
+                else:
+                    result.of_another_suite += 1
+            elif mine[1] != record.value:
+                result.note("different", place)
             else:
-                kind = (
-                    "not_given_again" if versions.get(value["suite"]) == value["suite_version"] else "of_another_suite"
-                )
-            counts[kind] += 1
-            if kind in ("different", "not_given_again") and len(shown) < EXAMPLES:
-                shown.append(
-                    f"{name}, partition {record.partition}, offset {record.offset}: run {value['run_id']}: {kind}"
-                )
-    missing = [
-        run
-        for key, (run, data) in said.ids.items()
-        if run in runs and key not in found and from_json(data)["schema"] in kinds
-    ]
-    counts["not_published"] = len(missing)
-    if as_json:
-        typer.echo(compact({"kind": "published", "topic": name, **counts, "examples": shown}))
-    else:
-        told = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in counts.items())
-        echo(iter([f"{name}: {told}", *(f"       {line}" for line in shown)]))
-    return not (counts["different"] or counts["not_given_again"] or counts["not_published"])
+                result.same += 1
+                result.repeated += value["id"] in found
+                found.add(value["id"])
+    for key, (run, data) in said.ids.items():
+        # A topic holds one kind of record: of the other one nothing is missing in it.
+        if run in runs and key not in found and (not schemas or from_json(data)["schema"] in schemas):
+            result.note("not_published", f"run {run}")
+    return result
 
 
 async def _write(bootstrap: str, topic: str, said: Said) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import faust
 
 from ..session import watermark
+from .steps import Step, reached
 
 GONE = "sg-watermark"
 """The header of a removal: how far the removed state had read."""
@@ -41,6 +42,7 @@ class StateTable(faust.Table[bytes, bytes]):
             partition = event.message.partition
             for record in event.value:
                 self._recover(partition, record)
+        reached(Step.RECOVERY)
 
     def put(self, partition: int, states: Mapping[bytes, bytes | None]) -> None:
         """Take over what is durable in the changelog."""
@@ -65,6 +67,7 @@ class StateTable(faust.Table[bytes, bytes]):
     async def on_rebalance(self, assigned: Any, revoked: Any, newly_assigned: Any, generation_id: int = 0) -> None:
         """Forget the partitions that another worker may write to from now on."""
         self.recovered = False
+        reached(Step.REBALANCE)
         for tp in revoked:
             if tp.topic == self.changelog_topic_name:
                 self._forgotten.add(tp.partition)

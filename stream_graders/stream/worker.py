@@ -16,6 +16,7 @@ from ..suites import Fleet
 from . import batching, guards
 from .desk import Counts, Desk, Output, Outputs
 from .guards import WorkerExit
+from .steps import Step, reached
 from .table import GONE, StateTable
 
 RECORDS = 8_000
@@ -45,11 +46,13 @@ class Worker:
             generation = self.app.consumer_generation_id
             self.begin(generation)
             events = self._grade(stream, first)
+            reached(Step.GRADED)
             partitions = {event.message.partition for event in events}
             if not await self._write(self._taken(partitions), generation):
                 continue
             for event in events:
                 event.ack()
+            reached(Step.ACKED)
             observe()
             while behind := {partition for partition in partitions if self.desk(partition).behind}:
                 for partition in behind:
@@ -110,9 +113,11 @@ class Worker:
         await self._durable(
             {self.topics[kind]: {p: getattr(output, kind) for p, output in outputs.items()} for kind in kinds}
         )
+        reached(Step.OUTPUTS)
         if self.app.consumer_generation_id != generation:
             return False
         await self._durable({self.table.changelog_topic_name: {p: _states(output) for p, output in outputs.items()}})
+        reached(Step.STATES)
         if self.app.consumer_generation_id != generation:
             return False
         for partition, output in outputs.items():
@@ -128,6 +133,7 @@ class Worker:
                 for topic, by_partition in writes.items():
                     self.stall.check()
                     futures += await batching.send(producer, topic, by_partition)
+                    reached(Step.SENT)
                 for future in futures:
                     await future
         except TimeoutError:
