@@ -243,7 +243,41 @@ def test_a_value_holds_what_is_asked(value: Any, asked: Any, held: bool) -> None
 
 KEEPS: dict[str, tuple[Any, Any, bool]] = {
     "any": ({}, None, True),
+    "always": (True, None, True),
     "never": (False, None, False),
+    "null": ({"type": "null"}, None, True),
+    "0 is not null": ({"type": "null"}, 0, False),
+    "half a number is no integer": ({"type": "integer"}, 2.5, False),
+    "but a number": ({"type": "number"}, 2.5, True),
+    "true is a boolean": ({"type": "boolean"}, True, True),
+    "an object is no list": ({"type": "array"}, {}, False),
+    "a list is one": ({"type": "array"}, [], True),
+    "a text": ({"type": "string"}, "", True),
+    "an object": ({"type": "object"}, {}, True),
+    "a name that is asked for": ({"required": ["a", "b"]}, {"a": 1}, False),
+    "names that are there": ({"required": ["a", "b"]}, {"a": 1, "b": None}, True),
+    "a property": ({"properties": {"a": {"type": "null"}}}, {"a": 1}, False),
+    "the second property": ({"properties": {"b": {"type": "null"}}}, {"a": 1, "b": 1}, False),
+    "a property is no other": ({"properties": {"a": {}}, "additionalProperties": False}, {"a": 1}, True),
+    "others of a kind": ({"additionalProperties": {"type": "null"}}, {"b": 1}, False),
+    "one of a list": ({"enum": [1, [1, 2], {"a": 1}]}, [1, 2], True),
+    "more than one of a list": ({"enum": [[1, 2]]}, [1, 2, 3], False),
+    "a list in another order": ({"const": [1, 2]}, [2, 1], False),
+    "another name": ({"const": {"a": 1}}, {"b": 1}, False),
+    "another value": ({"const": {"a": 1}}, {"a": 2}, False),
+    "the shortest text": ({"minLength": 2}, "ab", True),
+    "a shorter one": ({"minLength": 2}, "a", False),
+    "a longer one": ({"maxLength": 2}, "abc", False),
+    "the shortest list": ({"minItems": 1}, [1], True),
+    "a shorter list": ({"minItems": 1}, [], False),
+    "the longest list": ({"maxItems": 1}, [1], True),
+    "the lowest number": ({"minimum": 5}, 5, True),
+    "the highest number": ({"maximum": 5}, 5, True),
+    "above it": ({"maximum": 5}, 5.1, False),
+    "true has no size": ({"minimum": 5}, True, True),
+    "a pattern is for texts": ({"pattern": "x"}, 5, True),
+    "a pattern that is not there": ({"pattern": "^x"}, "ax", False),
+    "notes ask nothing": ({"title": "t", "$comment": "c", "default": 1, "type": "null"}, None, True),
     "a whole float is an integer": ({"type": "integer"}, 2.0, True),
     "true is no integer": ({"type": ["integer", "null"]}, True, False),
     "true is not 1": ({"enum": [1, "x"]}, True, False),
@@ -277,6 +311,45 @@ def test_a_schema_says_all_that_is_wrong_with_it() -> None:
     assert len(told) == 5
     assert any("look-around" in line for line in told)
     assert next(schema_faults({"enum": [], "properties": [], "maximum": "1"})).startswith("enum is []")
+
+
+WRONG: list[tuple[Any, str]] = [
+    (["x"], "['x'] is no schema, which is a mapping"),
+    ({"title": "t", "anyOf": []}, "anyOf is not supported"),
+    ({"type": "text"}, "type is 'text', which should be of null, boolean, object, array, number, integer, string"),
+    ({"type": []}, "type is [], which should be of null, boolean, object, array, number, integer, string"),
+    ({"minLength": -1}, "minLength is -1, which should be a whole number from 0 on"),
+    ({"maxItems": 1.0}, "maxItems is 1.0, which should be a whole number from 0 on"),
+    ({"minimum": True}, "minimum is True, which should be a number"),
+    ({"properties": ["a"]}, "properties is ['a'], which should be a mapping from names to schemas"),
+    ({"required": "a"}, "required is 'a', which should be a list of names"),
+    ({"required": [1]}, "required is [1], which should be a list of names"),
+    ({"enum": []}, "enum is [], which should be a list of values"),
+    ({"enum": "a"}, "enum is 'a', which should be a list of values"),
+    ({"pattern": 1}, "pattern is 1, which should be text"),
+    ({"pattern": "("}, "pattern is not valid: missing ): ("),
+    ({"properties": {"a": {"not": {}}}}, "not is not supported"),
+    ({"additionalProperties": {"not": {}}}, "not is not supported"),
+    ({"items": {"items": {"not": {}}}}, "not is not supported"),
+]
+
+
+@pytest.mark.parametrize(("schema", "told"), WRONG)
+def test_what_a_schema_should_say_instead_is_told(schema: Any, told: str) -> None:
+    assert list(schema_faults(schema)) == [told]
+
+
+@pytest.mark.parametrize("keyword", ["items", "additionalProperties", "properties"])
+def test_a_schema_may_be_nested_fifty_deep(keyword: str) -> None:
+    schema: Any = {"type": "null"}
+    for _ in range(50):
+        schema = {keyword: {"a": schema} if keyword == "properties" else schema}
+    assert list(schema_faults(schema)) == []
+    assert list(schema_faults({"items": schema})) == ["is nested deeper than 50 levels"]
+
+
+def test_counts_may_be_nothing() -> None:
+    assert not [*schema_faults({"minLength": 0, "maxLength": 0, "minItems": 0, "required": [], "minimum": -1.5})]
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
