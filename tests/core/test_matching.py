@@ -15,7 +15,7 @@ from stream_graders.matching.arguments import arguments, holds
 from stream_graders.matching.chrf import Chrf
 from stream_graders.matching.durations import milliseconds
 from stream_graders.matching.json_schema import JsonSchema, schema_faults
-from stream_graders.matching.json_syntax import fault
+from stream_graders.matching.json_syntax import fault, unfenced
 from stream_graders.matching.paths import parse, scalar_at
 from stream_graders.matching.patterns import Match, Pattern
 from stream_graders.matching.personal import found
@@ -159,6 +159,39 @@ def test_a_text_is_json_where_the_standard_library_reads_it(text: str) -> None:
         assert fault(text) is None
 
 
+NESTED = {
+    "as deep as may be": ("[" * 200 + "]" * 200, None),
+    "and wider": ("[" + "[], " * 200 + "[" * 199 + "]" * 199 + "]", None),
+    "wide alone": ('[{"a": 1}' + ', {"a": 1}' * 300 + "]", None),
+    "deeper": ("[" * 201 + "]" * 201, "it is nested deeper than 200 levels"),
+    "deeper in objects": ('{"a":' * 201 + "1" + "}" * 201, "it is nested deeper than 200 levels"),
+    "deeper behind what is closed": ("[{}, " + "[" * 200 + "]" * 200 + "]", "it is nested deeper than 200 levels"),
+    "brackets in a text": ('["' + "[" * 300 + '"]', None),
+    "and a quote in it": ('["\\"' + "[" * 300 + '"]', None),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), NESTED.values(), ids=list(NESTED))
+def test_json_may_be_nested_two_hundred_deep(text: str, told: str | None) -> None:
+    assert fault(text) == told
+
+
+def test_why_a_text_is_no_json() -> None:
+    assert fault("\ufeff1") == "it begins with a byte order mark (U+FEFF)"
+    assert fault(" \n ") == "it is empty"
+    assert fault(" ```json\n1\n```") == "it is a code fence"
+    assert fault("[1,\n x]") == "expecting value at line 2, column 2"
+    assert fault("[-Infinity]") == "-Infinity is no JSON value"
+    assert fault("[" + "1" * 5_000 + ", 1e400]") is None
+
+
+def test_a_code_fence_is_taken_off() -> None:
+    assert unfenced("```json\n[1]\n```") == "[1]"
+    assert unfenced(" ```[1]``` ") == "[1]"
+    assert unfenced("```\n[1]") == "[1]"
+    assert unfenced(" [1] ") == " [1] "
+
+
 def test_hostile_json_takes_no_longer_than_its_length() -> None:
     assert fault("[" * 300 + '"' + '\\"' * 500_000) is not None
 
@@ -171,6 +204,22 @@ def test_telephone_numbers_are_found_as_by_looking_around(text: str) -> None:
     form = r"(?<![0-9])(?:\+?1[-.\s]?)?\(?[0-9]{3}\)?[-.\s]?[0-9]{3}[-.\s]?[0-9]{4}(?![0-9])"
     ends = [len(text[: match.end()].encode()) for match in re.finditer(form, text)]
     assert found(text, ["PHONE"]) == ({"PHONE": ends} if ends else {})
+
+
+CARDS = {
+    "13 digits": ("4222222222222", True),
+    "12": ("422222222222", False),
+    "19 digits": ("6304000000000000000", True),
+    "20": ("63040000000000000000", False),
+    "nines count": ("4999 9999 9999 9996", True),
+    "in groups": ("3782-822463-10005", True),
+    "a wrong digit": ("4999 9999 9999 9997", False),
+}
+
+
+@pytest.mark.parametrize(("text", "is_one"), CARDS.values(), ids=list(CARDS))
+def test_a_card_number_has_13_to_19_digits_and_the_right_one_at_its_end(text: str, is_one: bool) -> None:
+    assert found(text, ["CREDIT_CARD"]) == ({"CREDIT_CARD": [len(text)]} if is_one else {})
 
 
 def test_what_two_texts_have_in_common_is_the_longest_list_there_is() -> None:
