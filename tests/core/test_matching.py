@@ -20,8 +20,9 @@ from stream_graders.matching.paths import parse, scalar_at
 from stream_graders.matching.patterns import Match, Pattern
 from stream_graders.matching.personal import found
 from stream_graders.matching.redaction import _SECRETS, masked
+from stream_graders.matching.references import Expected, Reference, reference_of
 from stream_graders.matching.similarity import in_common
-from stream_graders.matching.text import Needle
+from stream_graders.matching.text import Needle, Phrases
 from stream_graders.matching.tools import listed
 from stream_graders.testing import run
 
@@ -159,6 +160,46 @@ def test_a_text_is_json_where_the_standard_library_reads_it(text: str) -> None:
         assert fault(text) is None
 
 
+def test_expected_calls_are_read_in_the_usual_forms() -> None:
+    told = [Expected("find", {"id": 7})]
+    for name in ("name", "tool", "tool_name", "function"):
+        for args in ("args", "arguments", "kwargs", "parameters", "input"):
+            assert reference_of([{name: "find", args: {"id": 7}}]) == Reference(told)
+    assert reference_of([{"function": {"name": "find", "arguments": '{"id": 7}'}}]) == Reference(told)
+    assert reference_of('[{"name": "find", "args": {"id": 7}}]') == reference_of({"name": "find", "args": {"id": 7}})
+    assert (
+        reference_of("find") == reference_of(["find"]) == reference_of(("find",)) == Reference([Expected("find", None)])
+    )
+    assert reference_of(None) is None
+    assert reference_of([]) == Reference([])
+
+
+UNREAD: list[tuple[Any, str]] = [
+    ("[{", "it is text that is no JSON"),
+    (["find", 7], "entry 2 is neither a mapping nor a tool's name"),
+    ([""], "entry 1 is neither a mapping nor a tool's name"),
+    ([{"name": "", "args": {}}], "entry 1 names no tool"),
+    ([{"name": "find", "args": "{"}], "entry 1 has arguments that are no JSON"),
+    ([{"name": "find", "args": [1]}], "entry 1 has arguments that are no mapping"),
+    ([{"name": "find", "args": "[1]"}], "entry 1 has arguments that are no mapping"),
+]
+
+
+@pytest.mark.parametrize(("reference", "told"), UNREAD)
+def test_why_expected_calls_cannot_be_read(reference: Any, told: str) -> None:
+    assert reference_of(reference) == Reference([], told)
+
+
+def test_phrases_end_where_the_longest_ends_and_may_be_taken_back() -> None:
+    asked = Phrases(("go", "yes", "yes, do it"), ("not", "not at all"))
+    assert asked.end_in("yes, do  it now") == 11
+    assert asked.end_in("oh YES") == 6
+    assert asked.end_in("not at all yes, but go") == 22
+    assert asked.end_in("not yes, nor go") == 15
+    assert asked.end_in("eyes, ego, goes") == -1
+    assert Phrases(("yes",)).end_in("not yes") == 7
+
+
 NESTED = {
     "as deep as may be": ("[" * 200 + "]" * 200, None),
     "and wider": ("[" + "[], " * 200 + "[" * 199 + "]" * 199 + "]", None),
@@ -281,6 +322,10 @@ HELD: dict[str, tuple[Any, Any, bool]] = {
     "null and nothing": ("", None, False),
     "a text that is no number": ("twelve", 12, False),
     "a text of many digits": ("1" * 5_000, 1, False),
+    "four hundred digits": ("0" * 399 + "1", 1, True),
+    "one more": ("0" * 400 + "1", 1, False),
+    "an underscore is no digit": ("1_0", 10, False),
+    "a longer list": ([1, 2], [1], False),
     "an object and a number": (100, {"v": 100}, False),
 }
 

@@ -77,6 +77,11 @@ REFUSED: list[tuple[Grader, list[tuple[str, str]]]] = [
     (AllowedTools(["a", ""]), [("tools", "name the tools that may be called; an empty list would fail every call")]),
     (ArgumentFrom("", "a", "", "b"), [("tool", TOOL), ("source", TOOL)]),
     (Arguments("", ["a"]), [("tool", TOOL)]),
+    (Arguments("t", ["a", ""]), [("required", "the path is empty: write names with dots and list places as [0]")]),
+    (Arguments("t", rules={"a": {"min": 1, "type": "text"}}), [("rules", "a: there is no rule 'min': type, minimum, maximum, enum, pattern, max_length"), ("rules", "a: there is no type 'text': string, number, integer, boolean, array, object, null")]),
+    (Arguments("t", rules={"a": {"minimum": "1", "maximum": True, "max_length": None}}), [("rules", "a: minimum should be a number"), ("rules", "a: maximum should be a number"), ("rules", "a: max_length should be a number")]),
+    (Arguments("t", rules={"a": {"enum": []}, "b": {"enum": "x"}}), [("rules", "a: enum should be a list of values"), ("rules", "b: enum should be a list of values")]),
+    (Arguments("t", rules={"a": {"pattern": ""}, "b": {"pattern": 1}, "c": {"pattern": "("}}), [("rules", "a: pattern should be a text"), ("rules", "b: pattern should be a text"), ("rules", f"c: {GROUP}")]),
     (Arguments("t"), [("rules", "give rules or required: without them any arguments would pass")]),
     (
         BadEnd([], []),
@@ -179,6 +184,7 @@ ADVISED: list[tuple[Grader, list[tuple[str, str]]]] = [
     ),
     (RubricChecks({"id": "a", "checks": [{"kind": "regex", "pattern": "a"}]}, "a"), []),
     (ToolUsageGrader(), [("expected_tools", f"names no tool, {SKIPPED}")]),
+    (ToolUsageGrader(["find"]), []),
     (
         ToolUsageGrader([{"tool": "a", "x": 1}, {"tool": "b"}, {"tool": "c", "y": 1, "x": 2}]),
         [("expected_tools", "entry 1 has x, which nothing reads"), ("expected_tools", "entry 3 has y, which nothing reads")],
@@ -200,6 +206,8 @@ ADVISED: list[tuple[Grader, list[tuple[str, str]]]] = [
         ],
     ),
     (InstructionFollowing({"max_words": 3}), []),
+    (InstructionFollowing({"regex": "("}), [("constraints", f"regex is never met: {GROUP}")]),
+    (InstructionFollowing({"regex": "a"}), []),
     (PiiLeakage(["name"]), [("entity_types", "every run is skipped: no recognized entity types in entity_types: NAME — cannot score")]),
     (PiiLeakage(["name", "email", "iban"]), [("entity_types", "NAME, IBAN: none of EMAIL, SSN, PHONE, IP_ADDRESS, CREDIT_CARD, so nobody looks for it")]),
     (PiiLeakage(), []),

@@ -134,6 +134,23 @@ def test_behind_a_gap_nobody_knows_which_call_a_result_answers() -> None:
     assert graded(ToolCalls(disallowed=[{"name": "sh", "result": "no"}]), rest).outcome == "fail"
 
 
+def test_which_call_a_result_answers_matters_where_a_call_is_asked_for_by_its_place() -> None:
+    """Results without ids answer in order: behind a gap this one may be that of a call that is missing."""
+    story = run().starts().calls("sh", step=1, call_id=None).calls("sh", step=2, call_id=None)
+    story.returns("no", call_id=None).returns("ok", call_id=None).ends()
+    rest = [event for event in story if event.seq != 3]
+    assert graded(ToolCalls([{"name": "sh", "result": "ok"}]), rest).outcome == "pass"
+    for place in ({"final": True}, {"at_step": 1}, {"before_step": 2}, {"args": {"n": "."}}, {"pattern": "."}):
+        assert graded(ToolCalls([{"name": "sh", "result": "ok", **place}]), rest).outcome == "not_graded", place
+
+
+def test_what_was_found_before_the_cut_stands() -> None:
+    story = run().starts().calls("sh").returns("ok so far", flags=("truncated",)).ends()
+    assert graded(ToolCalls([{"name": "sh", "result": "ok"}]), story).outcome == "pass"
+    assert graded(ToolCalls([{"name": "sh", "result": "far"}]), story).outcome == "not_graded"
+    assert graded(ToolCalls([{"name": "sh", "result": "no"}]), story).outcome == "not_graded"
+
+
 def test_without_calls_only_absence_passes() -> None:
     silent = run().starts().says("hm").ends()
     assert graded(ToolCalls(disallowed=["rm"]), silent).outcome == "pass"
