@@ -1,5 +1,6 @@
 """`trajectory.budget`: calls, steps, turns, tokens, money and time."""
 
+from copy import deepcopy
 from datetime import UTC, datetime
 
 import pytest
@@ -60,7 +61,7 @@ CASES = {
 
 @pytest.mark.parametrize(("grader", "story", "outcome", "evidence"), CASES.values(), ids=list(CASES))
 def test_verdict(grader: Budget, story: Story, outcome: str, evidence: str) -> None:
-    verdict = graded(grader, story.ends())
+    verdict = graded(grader, deepcopy(story).ends())
     assert verdict.outcome == outcome
     assert verdict.evidence.startswith(evidence)
 
