@@ -450,3 +450,20 @@ def test_counts_may_be_nothing() -> None:
 def test_likeness_lies_between_0_and_1_and_a_text_is_like_itself(one: str, other: str) -> None:
     assert 0.0 <= Chrf(one).of(other) <= 1.0000001
     assert Chrf(one).of(one) == pytest.approx(1.0 if one.strip() else 0.0)
+
+
+CHRF = {
+    ("gate four", "gate for"): 0.63906,
+    ("gate 4", "Gate 4"): 0.54333,
+    ("abcdef", "abc"): 0.43726,  # pieces of four letters and more count for nothing: one of the texts has none
+    ("ab", "abcdefgh"): 0.55,
+    ("abcdef", "xyz"): 0.0,
+    ("", "abc"): 0.0,
+    ("abc", " "): 0.0,
+}
+"""Worked out apart from the code, by the definition: pieces of 1 to 6 letters, recall weighing twice."""
+
+
+@pytest.mark.parametrize(("target", "text"), CHRF)
+def test_likeness_by_the_definition(target: str, text: str) -> None:
+    assert Chrf(target).of(text) == pytest.approx(CHRF[target, text], abs=1e-5)
