@@ -6,9 +6,11 @@ import pytest
 
 from stream_graders.events import UNSENT, Event
 from stream_graders.graders.agentlasso.llm_judge import LlmJudge
+from stream_graders.graders.agentlasso.tool_called import ToolCalled
 from stream_graders.graders.ai_eval.accuracy_grader import AccuracyGrader
 from stream_graders.graders.ai_eval.droost_state import DroostState
 from stream_graders.graders.ai_eval.fact_match_grader import FactMatchGrader
+from stream_graders.graders.trajectory.argument_from import ArgumentFrom
 from stream_graders.graders.trajectory.bad_end import BadEnd
 from stream_graders.graders.trajectory.match import Match
 from stream_graders.graders.trajectory.repeated_call import RepeatedCall
@@ -16,6 +18,7 @@ from stream_graders.graders.trajectory.responds_within import RespondsWithin
 from stream_graders.graders.trajectory.retried_same_error import RetriedSameError
 from stream_graders.graders.trajectory.tool_errors import ToolErrors
 from stream_graders.graders.trajectory.total import Total
+from stream_graders.graders.trajectory.unseen_argument import UnseenArgument
 from stream_graders.graders.trajectory.writes_equal import WritesEqual
 from stream_graders.graders.vally.max_repeat import MaxRepeat
 from stream_graders.graders.vally.step_count import StepCount
@@ -162,6 +165,29 @@ CASES: dict[str, tuple[Callable[[], Grader], Iterable[Event], str, str]] = {
         unsent("a", "b"),
         "content_missing",
         "what 2 of the tool events hold was not sent or was cut; so far at most 0 times in a row (within max of 1)",
+    ),
+    "a result of a call that may be meant": (
+        lambda: ToolCalled("a", "error"),
+        run()
+        .starts()
+        .calls("a", call_id=None)
+        .calls("b", call_id=None)
+        .returns("x", name=None, call_id=None, is_error=True)
+        .ends(),
+        "content_missing",
+        "a result with status error names no tool, so it may be that of a",
+    ),
+    "values that were not sent": (
+        lambda: ArgumentFrom("pay", "order", "find", "id"),
+        run().starts().calls("find").returns(UNSENT).calls("pay", {"order": "A"}).ends(),
+        "content_missing",
+        'not all values are known; so far: pay: argument order: expected a value at id of an earlier result of find, got "A"',
+    ),
+    "an argument that was not sent": (
+        lambda: UnseenArgument(["pay"]),
+        unsent("pay"),
+        "content_missing",
+        "its arguments were not all sent; so far: pay",
     ),
     "no judge of a criterion": (
         lambda: LlmJudge("is kind"),

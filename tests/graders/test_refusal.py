@@ -60,3 +60,8 @@ def test_where_the_reply_refuses_is_shown() -> None:
 def test_eighty_letters_of_a_refusal_are_told() -> None:
     verdict = graded(Refusal(["no+"]), run().says("n" + "o" * 99).ends())
     assert verdict.evidence == f'the reply refuses: "n{"o" * 79}"'
+
+
+def test_a_refusal_stands_whatever_is_missing_before_it() -> None:
+    events = [event for event in run().starts().says("a").says("no").ends() if event.seq != 1]
+    assert graded(Refusal(["no"]), events).outcome == "fail"

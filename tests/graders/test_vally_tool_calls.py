@@ -345,3 +345,22 @@ def test_what_is_the_same_as_nobody_knows_what_is_not_graded(grader: MaxRepeat, 
 def test_a_row_has_at_least_one() -> None:
     assert [setting for setting, _ in MaxRepeat(0).problems()] == ["max"]
     assert MaxRepeat(1).problems() == []
+
+
+def test_what_nobody_knows_breaks_a_row() -> None:
+    story = run().starts().calls("a").calls("a", UNSENT).calls("a").ends()
+    verdict = graded(MaxRepeat(1, "name-args"), story)
+    assert (verdict.outcome, verdict.reason) == ("not_graded", "content_missing")
+    assert "what 1 of the tool events hold" in verdict.evidence
+    assert graded(MaxRepeat(1, "name"), story).outcome == "fail"
+
+
+def test_half_a_surrogate_pair_is_compared_like_any_text() -> None:
+    story = run().starts().calls("a").returns("\ud83d").calls("a").returns("\ud83d").ends()
+    assert graded(MaxRepeat(1), story).outcome == "fail"
+
+
+def test_a_result_of_nobody_knows_what_may_be_that_of_the_final_call() -> None:
+    asked: list[Any] = [{"name": "sh", "result": "ok", "final": True}]
+    story = run().starts().calls("ls", call_id=None).calls("sh", call_id=None).returns("ok", name=None, call_id=None)
+    assert graded(ToolCalls(asked), story.ends()).outcome == "not_graded"
