@@ -199,6 +199,8 @@ def test_the_evidence_of_similarity_names_the_closest_examples() -> None:
         "; closest unacceptable 1.00: 'refund' (WARNING: at least as close as any acceptable example)"
     )
     assert f"'{'x' * 77}...'" in said(grader, "x" * 100).evidence
+    farther = ResponseSimilarity(["refund days"], ["gate", "refund"])
+    assert "closest unacceptable 1.00: 'refund'" in said(farther, "refund").evidence
 
 
 def test_a_long_reply_costs_little() -> None:

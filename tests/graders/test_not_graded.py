@@ -45,6 +45,14 @@ def unsent(*tools: str, is_error: bool = False) -> Story:
     return story.ends()
 
 
+def waiting(calls: int) -> Story:
+    """Calls whose results never come."""
+    story = run().starts()
+    for number in range(calls):
+        story.calls("a", {"n": number})
+    return story.ends()
+
+
 CASES: dict[str, tuple[Callable[[], Grader], Iterable[Event], str, str]] = {
     "two replies at the time of their questions": (
         lambda: RespondsWithin(5),
@@ -75,6 +83,18 @@ CASES: dict[str, tuple[Callable[[], Grader], Iterable[Event], str, str]] = {
         run().starts().says("a").ends(status="unknown"),
         "end_unknown",
         "the run does not say how it ended",
+    ),
+    "more writes than can be waited for": (
+        lambda: WritesEqual(["a"], ["a"]),
+        waiting(66),
+        "state_limit",
+        "2 write(s) had to be forgotten before their results came",
+    ),
+    "more calls than can be waited for": (
+        lambda: RetriedSameError(None),
+        waiting(66),
+        "state_limit",
+        "2 calls had to be forgotten before their results came; of the others no call was made again at once and failed alike",
     ),
     "writes without their arguments": (
         lambda: WritesEqual(["a", "b"], [{"tool": "a", "args": {"x": 1}}]),
