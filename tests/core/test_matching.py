@@ -99,6 +99,7 @@ def test_an_excerpt_shows_what_stands_around(text: str, start: int, end: int, sh
 def test_a_needle_knows_its_place_where_lowering_keeps_the_length() -> None:
     assert Needle("ABC").place("xxAbC") == (2, 5)
     assert Needle("ABC", case_sensitive=True).place("abcABC") == (3, 6)
+    assert Needle("abc").place("ABCx") == (0, 3)
     assert Needle("abc").place("İabc") == (0, 0)  # The lowered text is longer.
     assert Needle("x").place("abc") == (0, 0)
 

@@ -12,6 +12,7 @@ from stream_graders.graders.ai_eval.droost_state import DroostState
 from stream_graders.graders.ai_eval.fact_match_grader import FactMatchGrader
 from stream_graders.graders.trajectory.argument_from import ArgumentFrom
 from stream_graders.graders.trajectory.bad_end import BadEnd
+from stream_graders.graders.trajectory.budget import Budget
 from stream_graders.graders.trajectory.match import Match
 from stream_graders.graders.trajectory.repeated_call import RepeatedCall
 from stream_graders.graders.trajectory.responds_within import RespondsWithin
@@ -19,6 +20,7 @@ from stream_graders.graders.trajectory.retried_same_error import RetriedSameErro
 from stream_graders.graders.trajectory.tool_errors import ToolErrors
 from stream_graders.graders.trajectory.total import Total
 from stream_graders.graders.trajectory.unseen_argument import UnseenArgument
+from stream_graders.graders.trajectory.write_without_lookup import WriteWithoutLookup
 from stream_graders.graders.trajectory.writes_equal import WritesEqual
 from stream_graders.graders.vally.max_repeat import MaxRepeat
 from stream_graders.graders.vally.step_count import StepCount
@@ -208,6 +210,29 @@ CASES: dict[str, tuple[Callable[[], Grader], Iterable[Event], str, str]] = {
         unsent("pay"),
         "content_missing",
         "its arguments were not all sent; so far: pay",
+    ),
+    "a write whose arguments were not sent": (
+        lambda: WriteWithoutLookup(["pay"], ["find"], ["order"]),
+        unsent("pay"),
+        "content_missing",
+        "its arguments were not all sent; so far: pay",
+    ),
+    "a lookup of nobody knows what": (
+        lambda: WriteWithoutLookup(["pay"], ["find"], ["order"]),
+        run()
+        .starts()
+        .calls("find", call_id="f")
+        .returns("A", name=None, call_id="x")
+        .calls("pay", {"order": "ORD-9"})
+        .ends(),
+        "content_missing",
+        'a result names no tool; so far: pay: order "ORD-9" was in no earlier lookup',
+    ),
+    "neither tokens nor cost": (
+        lambda: Budget(max_tokens=5, max_cost=1),
+        run().starts().says("a").ends(),
+        "not_measured",
+        "the run does not carry all tokens and cost",
     ),
     "no judge of a criterion": (
         lambda: LlmJudge("is kind"),
