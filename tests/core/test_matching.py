@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from stream_graders.events import UNSENT, ToolCall
 from stream_graders.grading import EXCERPT, excerpt
-from stream_graders.matching.arguments import arguments, holds
+from stream_graders.matching.arguments import arguments, call_digest, holds
 from stream_graders.matching.chrf import Chrf
+from stream_graders.matching.differences import shown_value
 from stream_graders.matching.durations import milliseconds
 from stream_graders.matching.json_schema import JsonSchema, schema_faults
 from stream_graders.matching.json_syntax import fault, unfenced
@@ -23,7 +24,8 @@ from stream_graders.matching.redaction import _SECRETS, masked
 from stream_graders.matching.references import Expected, Reference, reference_of
 from stream_graders.matching.similarity import in_common
 from stream_graders.matching.text import Needle, Phrases
-from stream_graders.matching.tools import listed
+from stream_graders.matching.tools import fits, listed
+from stream_graders.matching.words import asked_codes, codes_of, forms
 from stream_graders.testing import run
 
 PATHS: dict[str, list[str | int]] = {
@@ -468,3 +470,54 @@ CHRF = {
 @pytest.mark.parametrize(("target", "text"), CHRF)
 def test_likeness_by_the_definition(target: str, text: str) -> None:
     assert Chrf(target).of(text) == pytest.approx(CHRF[target, text], abs=1e-5)
+
+
+FORMS = {
+    "word": ("word",),
+    "007": ("7",),
+    "0": ("0",),
+    "12.50": ("12.5",),
+    "1.000": ("1000", "1"),  # a thousand, or one
+    "1,234,567": ("1234567",),
+    "1.234,50": ("1234.5",),
+    "1,234.50": ("1234.5",),
+    "1.2.3": ("1.2.3",),
+    "12.34.567": ("12.34.567",),
+    "0.000": ("0",),
+}
+
+
+@pytest.mark.parametrize("word", FORMS)
+def test_a_number_is_read_in_every_form_that_it_may_have(word: str) -> None:
+    assert forms(word) == FORMS[word]
+
+
+def test_a_text_means_the_same_however_long_it_is() -> None:
+    words = ["order", "A-1234567", "12.50", "x" * 60]
+    assert codes_of([" ".join(words)]) == codes_of(words)
+    assert codes_of(["order 12"], values=True) == codes_of(["12"])
+    assert set(asked_codes("x" * 60)) <= codes_of(words)
+    assert set(asked_codes("ord")).isdisjoint(codes_of(words))
+
+
+def test_a_name_of_any_length_fits_its_pattern() -> None:
+    for name in ("pay.x", "pay." + "x" * 10_000):
+        assert fits(name, "pay.*")
+        assert fits(name, "*x")
+        assert not fits(name, "pay")
+        assert not fits(name, "*y")
+
+
+def test_a_long_value_is_shown_up_to_its_sixtieth_letter() -> None:
+    assert shown_value("x" * 58) == '"' + "x" * 58 + '"'
+    assert shown_value("x" * 59) == '"' + "x" * 58 + "…"
+
+
+def test_half_of_a_surrogate_pair_is_no_pattern_and_no_obstacle() -> None:
+    assert Pattern("a\ud83d").error == "the pattern holds half of a surrogate pair"
+    assert Pattern("a").search("\ud83d a") is not None
+    one, other = run().calls("pay\ud83d").calls("pay\ud83e")
+    assert isinstance(one, ToolCall)
+    assert isinstance(other, ToolCall)
+    assert call_digest(one) != call_digest(other)
+    assert found("\ud83d jo@example.com", ["EMAIL"]) == {"EMAIL": [18]}
