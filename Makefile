@@ -13,8 +13,11 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 KEY = $(shell cat pyproject.toml requirements/$(1).txt | sha256sum | cut -c1-16)
 DEMO := $(VENV)/.demo-$(call KEY,demo)
 DEV := $(VENV)/.dev-$(call KEY,dev)
+# mutmut and Faust want different versions of click, so mutants live in an environment without Faust.
+MUTANTS := .venv-mutation
+MUTATION := $(MUTANTS)/.mutation-$(shell sha256sum < requirements/mutation.txt | cut -c1-16)
 
-.PHONY: help demo test check bench requirements
+.PHONY: help demo test check bench mutation requirements
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -28,7 +31,7 @@ test: $(DEV)  ## run every test; on Apache Kafka too where java and mvn are inst
 check: $(DEV)  ## format, lint, types, layers, links in the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy stream_graders tests benchmarks docs/graders.py docs/odd_inputs.py
+	$(BIN)/mypy stream_graders tests benchmarks docs/graders.py docs/odd_inputs.py docs/mutation.py
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python docs/check.py
 	$(BIN)/python docs/graders.py --check
@@ -36,6 +39,9 @@ check: $(DEV)  ## format, lint, types, layers, links in the docs
 
 bench: $(DEV)  ## measure what the README quotes: make bench ARGS='--help'
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+mutation: $(MUTATION)  ## change the graders one place at a time and see which test notices: make mutation ARGS='--help'
+	@$(MUTANTS)/bin/python docs/mutation.py $(ARGS)
 
 # Run by hand after a change of dependencies; the texts are committed.
 requirements: export CUSTOM_COMPILE_COMMAND := make requirements
@@ -45,6 +51,7 @@ requirements: $(DEV)  ## pin the dependencies anew: make requirements ARGS=--upg
 	$(COMPILE) $(ARGS) --output-file requirements/runtime.txt pyproject.toml
 	$(COMPILE) $(ARGS) --extra demo --output-file requirements/demo.txt pyproject.toml requirements/build.in
 	$(COMPILE) $(ARGS) --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
+	$(COMPILE) $(ARGS) --output-file requirements/mutation.txt requirements/mutation.in
 
 $(DEMO): | $(BIN)/python
 	@echo "installing what the demo needs into $(VENV) ..."
@@ -58,6 +65,12 @@ $(DEV): | $(BIN)/python
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@$(INSTALL) --no-deps --no-build-isolation -e .
 	@rm -f $(VENV)/.dev-* $(VENV)/.demo-* && touch $@ $(DEMO)
+
+$(MUTATION):
+	@echo "installing what the mutation check needs into $(MUTANTS) ..."
+	@$(PYTHON) -m venv --clear $(MUTANTS)
+	@$(MUTANTS)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/mutation.txt
+	@touch $@
 
 $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)

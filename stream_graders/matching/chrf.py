@@ -20,7 +20,7 @@ class Chrf:
         self._pieces = [Counter(_pieces(_dense(target), n)) for n in range(1, ORDER + 1)]
 
     def of(self, text: str) -> float:
-        """The F-score of a text: the mean over lengths of pieces, of those that either text has."""
+        """The F-score of a text: the mean over the lengths of pieces that both texts have."""
         letters = _dense(text)
         precisions, recalls = list[float](), list[float]()
         for n, wanted in enumerate(self._pieces, 1):

@@ -30,6 +30,16 @@ def parse(path: str) -> list[str | int]:
     return steps
 
 
+def inside(field: str, path: str) -> str:
+    """Where a path inside a field of an event leads, from the event on: as evidence names it.
+
+    >>> inside("args", "$.items[0].id"), inside("result", "[0]")
+    ('args.items[0].id', 'result[0]')
+    """
+    bare = path.removeprefix("$").removeprefix(".")
+    return f"{field}{bare}" if bare.startswith("[") else f"{field}.{bare}"
+
+
 def scalar_at(value: Any, steps: list[str | int]) -> str | None:
     """The text or number at a path, as text; None where there is none. Text that parses as JSON is looked into."""
     value = _opened(value)

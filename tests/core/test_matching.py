@@ -11,18 +11,21 @@ from hypothesis import strategies as st
 
 from stream_graders.events import UNSENT, ToolCall
 from stream_graders.grading import EXCERPT, excerpt
-from stream_graders.matching.arguments import arguments, holds
+from stream_graders.matching.arguments import arguments, call_digest, holds
 from stream_graders.matching.chrf import Chrf
+from stream_graders.matching.differences import shown_value
 from stream_graders.matching.durations import milliseconds
 from stream_graders.matching.json_schema import JsonSchema, schema_faults
-from stream_graders.matching.json_syntax import fault
+from stream_graders.matching.json_syntax import fault, unfenced
 from stream_graders.matching.paths import parse, scalar_at
 from stream_graders.matching.patterns import Match, Pattern
 from stream_graders.matching.personal import found
 from stream_graders.matching.redaction import _SECRETS, masked
+from stream_graders.matching.references import Expected, Reference, reference_of
 from stream_graders.matching.similarity import in_common
-from stream_graders.matching.text import Needle
-from stream_graders.matching.tools import listed
+from stream_graders.matching.text import Needle, Phrases
+from stream_graders.matching.tools import fits, listed
+from stream_graders.matching.words import asked_codes, codes_of, forms
 from stream_graders.testing import run
 
 PATHS: dict[str, list[str | int]] = {
@@ -98,6 +101,7 @@ def test_an_excerpt_shows_what_stands_around(text: str, start: int, end: int, sh
 def test_a_needle_knows_its_place_where_lowering_keeps_the_length() -> None:
     assert Needle("ABC").place("xxAbC") == (2, 5)
     assert Needle("ABC", case_sensitive=True).place("abcABC") == (3, 6)
+    assert Needle("abc").place("ABCx") == (0, 3)
     assert Needle("abc").place("İabc") == (0, 0)  # The lowered text is longer.
     assert Needle("x").place("abc") == (0, 0)
 
@@ -159,6 +163,79 @@ def test_a_text_is_json_where_the_standard_library_reads_it(text: str) -> None:
         assert fault(text) is None
 
 
+def test_expected_calls_are_read_in_the_usual_forms() -> None:
+    told = [Expected("find", {"id": 7})]
+    for name in ("name", "tool", "tool_name", "function"):
+        for args in ("args", "arguments", "kwargs", "parameters", "input"):
+            assert reference_of([{name: "find", args: {"id": 7}}]) == Reference(told)
+    assert reference_of([{"function": {"name": "find", "arguments": '{"id": 7}'}}]) == Reference(told)
+    assert reference_of('[{"name": "find", "args": {"id": 7}}]') == reference_of({"name": "find", "args": {"id": 7}})
+    assert (
+        reference_of("find") == reference_of(["find"]) == reference_of(("find",)) == Reference([Expected("find", None)])
+    )
+    assert reference_of(None) is None
+    assert reference_of([]) == Reference([])
+
+
+UNREAD: list[tuple[Any, str]] = [
+    ("[{", "it is text that is no JSON"),
+    (["find", 7], "entry 2 is neither a mapping nor a tool's name"),
+    ([""], "entry 1 is neither a mapping nor a tool's name"),
+    ([{"name": "", "args": {}}], "entry 1 names no tool"),
+    ([{"name": "find", "args": "{"}], "entry 1 has arguments that are no JSON"),
+    ([{"name": "find", "args": [1]}], "entry 1 has arguments that are no mapping"),
+    ([{"name": "find", "args": "[1]"}], "entry 1 has arguments that are no mapping"),
+]
+
+
+@pytest.mark.parametrize(("reference", "told"), UNREAD)
+def test_why_expected_calls_cannot_be_read(reference: Any, told: str) -> None:
+    assert reference_of(reference) == Reference([], told)
+
+
+def test_phrases_end_where_the_longest_ends_and_may_be_taken_back() -> None:
+    asked = Phrases(("go", "yes", "yes, do it"), ("not", "not at all"))
+    assert asked.end_in("yes, do  it now") == 11
+    assert asked.end_in("oh YES") == 6
+    assert asked.end_in("not at all yes, but go") == 22
+    assert asked.end_in("not yes, nor go") == 15
+    assert asked.end_in("eyes, ego, goes") == -1
+    assert Phrases(("yes",)).end_in("not yes") == 7
+
+
+NESTED = {
+    "as deep as may be": ("[" * 200 + "]" * 200, None),
+    "and wider": ("[" + "[], " * 200 + "[" * 199 + "]" * 199 + "]", None),
+    "wide alone": ('[{"a": 1}' + ', {"a": 1}' * 300 + "]", None),
+    "deeper": ("[" * 201 + "]" * 201, "it is nested deeper than 200 levels"),
+    "deeper in objects": ('{"a":' * 201 + "1" + "}" * 201, "it is nested deeper than 200 levels"),
+    "deeper behind what is closed": ("[{}, " + "[" * 200 + "]" * 200 + "]", "it is nested deeper than 200 levels"),
+    "brackets in a text": ('["' + "[" * 300 + '"]', None),
+    "and a quote in it": ('["\\"' + "[" * 300 + '"]', None),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), NESTED.values(), ids=list(NESTED))
+def test_json_may_be_nested_two_hundred_deep(text: str, told: str | None) -> None:
+    assert fault(text) == told
+
+
+def test_why_a_text_is_no_json() -> None:
+    assert fault("\ufeff1") == "it begins with a byte order mark (U+FEFF)"
+    assert fault(" \n ") == "it is empty"
+    assert fault(" ```json\n1\n```") == "it is a code fence"
+    assert fault("[1,\n x]") == "expecting value at line 2, column 2"
+    assert fault("[-Infinity]") == "-Infinity is no JSON value"
+    assert fault("[" + "1" * 5_000 + ", 1e400]") is None
+
+
+def test_a_code_fence_is_taken_off() -> None:
+    assert unfenced("```json\n[1]\n```") == "[1]"
+    assert unfenced(" ```[1]``` ") == "[1]"
+    assert unfenced("```\n[1]") == "[1]"
+    assert unfenced(" [1] ") == " [1] "
+
+
 def test_hostile_json_takes_no_longer_than_its_length() -> None:
     assert fault("[" * 300 + '"' + '\\"' * 500_000) is not None
 
@@ -171,6 +248,22 @@ def test_telephone_numbers_are_found_as_by_looking_around(text: str) -> None:
     form = r"(?<![0-9])(?:\+?1[-.\s]?)?\(?[0-9]{3}\)?[-.\s]?[0-9]{3}[-.\s]?[0-9]{4}(?![0-9])"
     ends = [len(text[: match.end()].encode()) for match in re.finditer(form, text)]
     assert found(text, ["PHONE"]) == ({"PHONE": ends} if ends else {})
+
+
+CARDS = {
+    "13 digits": ("4222222222222", True),
+    "12": ("422222222222", False),
+    "19 digits": ("6304000000000000000", True),
+    "20": ("63040000000000000000", False),
+    "nines count": ("4999 9999 9999 9996", True),
+    "in groups": ("3782-822463-10005", True),
+    "a wrong digit": ("4999 9999 9999 9997", False),
+}
+
+
+@pytest.mark.parametrize(("text", "is_one"), CARDS.values(), ids=list(CARDS))
+def test_a_card_number_has_13_to_19_digits_and_the_right_one_at_its_end(text: str, is_one: bool) -> None:
+    assert found(text, ["CREDIT_CARD"]) == ({"CREDIT_CARD": [len(text)]} if is_one else {})
 
 
 def test_what_two_texts_have_in_common_is_the_longest_list_there_is() -> None:
@@ -232,6 +325,10 @@ HELD: dict[str, tuple[Any, Any, bool]] = {
     "null and nothing": ("", None, False),
     "a text that is no number": ("twelve", 12, False),
     "a text of many digits": ("1" * 5_000, 1, False),
+    "four hundred digits": ("0" * 399 + "1", 1, True),
+    "one more": ("0" * 400 + "1", 1, False),
+    "an underscore is no digit": ("1_0", 10, False),
+    "a longer list": ([1, 2], [1], False),
     "an object and a number": (100, {"v": 100}, False),
 }
 
@@ -243,7 +340,41 @@ def test_a_value_holds_what_is_asked(value: Any, asked: Any, held: bool) -> None
 
 KEEPS: dict[str, tuple[Any, Any, bool]] = {
     "any": ({}, None, True),
+    "always": (True, None, True),
     "never": (False, None, False),
+    "null": ({"type": "null"}, None, True),
+    "0 is not null": ({"type": "null"}, 0, False),
+    "half a number is no integer": ({"type": "integer"}, 2.5, False),
+    "but a number": ({"type": "number"}, 2.5, True),
+    "true is a boolean": ({"type": "boolean"}, True, True),
+    "an object is no list": ({"type": "array"}, {}, False),
+    "a list is one": ({"type": "array"}, [], True),
+    "a text": ({"type": "string"}, "", True),
+    "an object": ({"type": "object"}, {}, True),
+    "a name that is asked for": ({"required": ["a", "b"]}, {"a": 1}, False),
+    "names that are there": ({"required": ["a", "b"]}, {"a": 1, "b": None}, True),
+    "a property": ({"properties": {"a": {"type": "null"}}}, {"a": 1}, False),
+    "the second property": ({"properties": {"b": {"type": "null"}}}, {"a": 1, "b": 1}, False),
+    "a property is no other": ({"properties": {"a": {}}, "additionalProperties": False}, {"a": 1}, True),
+    "others of a kind": ({"additionalProperties": {"type": "null"}}, {"b": 1}, False),
+    "one of a list": ({"enum": [1, [1, 2], {"a": 1}]}, [1, 2], True),
+    "more than one of a list": ({"enum": [[1, 2]]}, [1, 2, 3], False),
+    "a list in another order": ({"const": [1, 2]}, [2, 1], False),
+    "another name": ({"const": {"a": 1}}, {"b": 1}, False),
+    "another value": ({"const": {"a": 1}}, {"a": 2}, False),
+    "the shortest text": ({"minLength": 2}, "ab", True),
+    "a shorter one": ({"minLength": 2}, "a", False),
+    "a longer one": ({"maxLength": 2}, "abc", False),
+    "the shortest list": ({"minItems": 1}, [1], True),
+    "a shorter list": ({"minItems": 1}, [], False),
+    "the longest list": ({"maxItems": 1}, [1], True),
+    "the lowest number": ({"minimum": 5}, 5, True),
+    "the highest number": ({"maximum": 5}, 5, True),
+    "above it": ({"maximum": 5}, 5.1, False),
+    "true has no size": ({"minimum": 5}, True, True),
+    "a pattern is for texts": ({"pattern": "x"}, 5, True),
+    "a pattern that is not there": ({"pattern": "^x"}, "ax", False),
+    "notes ask nothing": ({"title": "t", "$comment": "c", "default": 1, "type": "null"}, None, True),
     "a whole float is an integer": ({"type": "integer"}, 2.0, True),
     "true is no integer": ({"type": ["integer", "null"]}, True, False),
     "true is not 1": ({"enum": [1, "x"]}, True, False),
@@ -279,7 +410,114 @@ def test_a_schema_says_all_that_is_wrong_with_it() -> None:
     assert next(schema_faults({"enum": [], "properties": [], "maximum": "1"})).startswith("enum is []")
 
 
+WRONG: list[tuple[Any, str]] = [
+    (["x"], "['x'] is no schema, which is a mapping"),
+    ({"title": "t", "anyOf": []}, "anyOf is not supported"),
+    ({"type": "text"}, "type is 'text', which should be of null, boolean, object, array, number, integer, string"),
+    ({"type": []}, "type is [], which should be of null, boolean, object, array, number, integer, string"),
+    ({"minLength": -1}, "minLength is -1, which should be a whole number from 0 on"),
+    ({"maxItems": 1.0}, "maxItems is 1.0, which should be a whole number from 0 on"),
+    ({"minimum": True}, "minimum is True, which should be a number"),
+    ({"properties": ["a"]}, "properties is ['a'], which should be a mapping from names to schemas"),
+    ({"required": "a"}, "required is 'a', which should be a list of names"),
+    ({"required": [1]}, "required is [1], which should be a list of names"),
+    ({"enum": []}, "enum is [], which should be a list of values"),
+    ({"enum": "a"}, "enum is 'a', which should be a list of values"),
+    ({"pattern": 1}, "pattern is 1, which should be text"),
+    ({"pattern": "("}, "pattern is not valid: missing ): ("),
+    ({"properties": {"a": {"not": {}}}}, "not is not supported"),
+    ({"additionalProperties": {"not": {}}}, "not is not supported"),
+    ({"items": {"items": {"not": {}}}}, "not is not supported"),
+]
+
+
+@pytest.mark.parametrize(("schema", "told"), WRONG)
+def test_what_a_schema_should_say_instead_is_told(schema: Any, told: str) -> None:
+    assert list(schema_faults(schema)) == [told]
+
+
+@pytest.mark.parametrize("keyword", ["items", "additionalProperties", "properties"])
+def test_a_schema_may_be_nested_fifty_deep(keyword: str) -> None:
+    schema: Any = {"type": "null"}
+    for _ in range(50):
+        schema = {keyword: {"a": schema} if keyword == "properties" else schema}
+    assert list(schema_faults(schema)) == []
+    assert list(schema_faults({"items": schema})) == ["is nested deeper than 50 levels"]
+
+
+def test_counts_may_be_nothing() -> None:
+    assert not [*schema_faults({"minLength": 0, "maxLength": 0, "minItems": 0, "required": [], "minimum": -1.5})]
+
+
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_likeness_lies_between_0_and_1_and_a_text_is_like_itself(one: str, other: str) -> None:
     assert 0.0 <= Chrf(one).of(other) <= 1.0000001
     assert Chrf(one).of(one) == pytest.approx(1.0 if one.strip() else 0.0)
+
+
+CHRF = {
+    ("gate four", "gate for"): 0.63906,
+    ("gate 4", "Gate 4"): 0.54333,
+    ("abcdef", "abc"): 0.43726,  # pieces of four letters and more count for nothing: one of the texts has none
+    ("ab", "abcdefgh"): 0.55,
+    ("abcdef", "xyz"): 0.0,
+    ("", "abc"): 0.0,
+    ("abc", " "): 0.0,
+}
+"""Worked out apart from the code, by the definition: pieces of 1 to 6 letters, recall weighing twice."""
+
+
+@pytest.mark.parametrize(("target", "text"), CHRF)
+def test_likeness_by_the_definition(target: str, text: str) -> None:
+    assert Chrf(target).of(text) == pytest.approx(CHRF[target, text], abs=1e-5)
+
+
+FORMS = {
+    "word": ("word",),
+    "007": ("7",),
+    "0": ("0",),
+    "12.50": ("12.5",),
+    "1.000": ("1000", "1"),  # a thousand, or one
+    "1,234,567": ("1234567",),
+    "1.234,50": ("1234.5",),
+    "1,234.50": ("1234.5",),
+    "1.2.3": ("1.2.3",),
+    "12.34.567": ("12.34.567",),
+    "0.000": ("0",),
+}
+
+
+@pytest.mark.parametrize("word", FORMS)
+def test_a_number_is_read_in_every_form_that_it_may_have(word: str) -> None:
+    assert forms(word) == FORMS[word]
+
+
+def test_a_text_means_the_same_however_long_it_is() -> None:
+    words = ["order", "A-1234567", "12.50", "x" * 60]
+    assert codes_of([" ".join(words)]) == codes_of(words)
+    assert codes_of(["order 12"], values=True) == codes_of(["12"])
+    assert set(asked_codes("x" * 60)) <= codes_of(words)
+    assert set(asked_codes("ord")).isdisjoint(codes_of(words))
+
+
+def test_a_name_of_any_length_fits_its_pattern() -> None:
+    for name in ("pay.x", "pay." + "x" * 10_000):
+        assert fits(name, "pay.*")
+        assert fits(name, "*x")
+        assert not fits(name, "pay")
+        assert not fits(name, "*y")
+
+
+def test_a_long_value_is_shown_up_to_its_sixtieth_letter() -> None:
+    assert shown_value("x" * 58) == '"' + "x" * 58 + '"'
+    assert shown_value("x" * 59) == '"' + "x" * 58 + "…"
+
+
+def test_half_of_a_surrogate_pair_is_no_pattern_and_no_obstacle() -> None:
+    assert Pattern("a\ud83d").error == "the pattern holds half of a surrogate pair"
+    assert Pattern("a").search("\ud83d a") is not None
+    one, other = run().calls("pay\ud83d").calls("pay\ud83e")
+    assert isinstance(one, ToolCall)
+    assert isinstance(other, ToolCall)
+    assert call_digest(one) != call_digest(other)
+    assert found("\ud83d jo@example.com", ["EMAIL"]) == {"EMAIL": [18]}

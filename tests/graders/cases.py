@@ -1,6 +1,7 @@
 """What the tests of graders share: a run, the outcome and evidence expected, and the event that decides."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from stream_graders.events import Event
@@ -19,8 +20,8 @@ class Case(NamedTuple):
 
 
 def holds(grader: Grader, case: Case) -> None:
-    """Grade the run as a finished one and compare."""
-    verdict = graded(grader, case.story)
+    """Grade the run as a finished one and compare. The grader is made anew, so that its making is held too."""
+    verdict = graded(replace(grader), case.story)
     assert (verdict.outcome, verdict.evidence) == (case.outcome, case.evidence)
     assert verdict.score == {"pass": 1.0, "fail": 0.0}.get(case.outcome)
 

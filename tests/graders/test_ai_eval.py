@@ -252,3 +252,11 @@ def test_no_argument_and_no_result_is_ever_shown(values: list[str], result: str,
     for grader in graders:
         told = graded(grader, events, evidence="full")
         assert not [secret for secret in (*values, result) if secret in str(told)], told
+
+
+def test_only_what_asks_for_calls_assumes_some() -> None:
+    assert ToolUsageGrader([{"tool": "find", "should_run": False}]).assumes is None
+    assert ToolUsageGrader([{"tool": "find"}]).assumes == "the tools are not called"
+    assert (
+        ToolUsageGrader([{"tool": "find"}, {"tool": "pay", "should_run": False}]).assumes == "the tools are not called"
+    )

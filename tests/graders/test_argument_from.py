@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stream_graders.events import UNSENT
+from stream_graders.events import UNSENT, ToolResult
 from stream_graders.graders.trajectory.argument_from import VALUES, ArgumentFrom
 from stream_graders.testing import Story, graded, run
 from tests.graders.cases import Case, deciding, holds
@@ -97,3 +97,9 @@ def test_a_gap_may_hide_the_result() -> None:
 )  # fmt: skip
 def test_settings_that_cannot_work_are_refused(settings: tuple[str, str, str, str], name: str) -> None:
     assert [setting for setting, _ in ArgumentFrom(*settings).problems()] == [name]
+
+
+def test_a_result_that_was_sent_as_text_alone_is_read() -> None:
+    story = run().starts().calls("find", call_id="f")
+    story.adds(ToolResult, name="find", call_id="f", result_raw='{"orders": [{"id": "A"}]}')
+    assert graded(GRADER, story.calls("refund", {"order": "A"}).ends()).outcome == "pass"

@@ -182,7 +182,7 @@ def test_the_message_that_echoes_decides_and_both_ends_are_evidence() -> None:
     grader = AssistantContainsToolOutput(["depot"], path="id")
     assert deciding(grader, story) == 5
     first, second = graded(grader, story).points
-    assert (first.seq, first.path) == (3, "id")
+    assert (first.seq, first.path) == (3, "result.id")
     assert (second.seq, second.path, second.excerpt) == (5, "content", "it is Q7")
 
 

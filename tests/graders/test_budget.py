@@ -1,5 +1,6 @@
 """`trajectory.budget`: calls, steps, turns, tokens, money and time."""
 
+from copy import deepcopy
 from datetime import UTC, datetime
 
 import pytest
@@ -60,7 +61,7 @@ CASES = {
 
 @pytest.mark.parametrize(("grader", "story", "outcome", "evidence"), CASES.values(), ids=list(CASES))
 def test_verdict(grader: Budget, story: Story, outcome: str, evidence: str) -> None:
-    verdict = graded(grader, story.ends())
+    verdict = graded(grader, deepcopy(story).ends())
     assert verdict.outcome == outcome
     assert verdict.evidence.startswith(evidence)
 
@@ -127,3 +128,8 @@ def test_without_messages_no_turn_is_known() -> None:
 def test_limits_are_asked_for() -> None:
     assert [name for name, _ in Budget().problems()] == ["max_calls"]
     assert [name for name, _ in Budget(max_steps=-1, max_cost=-1).problems()] == ["max_steps", "max_cost"]
+
+
+def test_nothing_used_is_known_too() -> None:
+    story = run().starts().says("a", usage={"input": 0, "output": 0}).ends(usage={"total": 0})
+    assert graded(Budget(max_tokens=0), story).outcome == "pass"

@@ -3,6 +3,7 @@
 import pytest
 
 from stream_graders.graders.trajectory.instrumentation import Instrumentation
+from stream_graders.grading import RunFacts
 from stream_graders.testing import EPOCH, Story, graded, run
 from tests.graders.cases import Case, early, holds
 
@@ -83,3 +84,19 @@ def test_it_is_told_at_the_end() -> None:
 
 def test_a_tolerance_is_not_below_zero() -> None:
     assert [name for name, _ in Instrumentation(-1).problems()] == ["tolerance"]
+
+
+def test_the_longest_way_back_is_shown_and_of_two_the_first() -> None:
+    second = 1_000_000_000
+    story = run().starts(ts=EPOCH).says("a", ts=EPOCH + 60 * second)
+    for back in (10, 20, 20, 5):
+        story.says("b", ts=EPOCH + (60 - back) * second)
+    verdict = graded(Instrumentation(), story.ends(ts=EPOCH + 99 * second))
+    assert verdict.evidence == "times go back by 20 s, at most 5 s allowed"
+    assert [(point.seq, point.path) for point in verdict.points] == [(3, "ts")]
+
+
+def test_a_whole_record_is_whole_whatever_comes_of_its_tail() -> None:
+    assert graded(Instrumentation(20), run().starts().says("a").ends()).outcome == "pass"
+    grader = Instrumentation()
+    assert grader.finding(RunFacts(ended=True)).sound

@@ -60,3 +60,8 @@ def test_a_gap_may_hide_a_reply_but_no_gap_takes_one_away() -> None:
     story = run().starts().asks("x").calls("f").says("y").ends()
     assert graded(NoReply(), [e for e in story if e.seq != 3]).outcome == "not_graded"
     assert graded(NoReply(), [e for e in story if e.seq != 2]).outcome == "pass"
+
+
+def test_a_hand_off_is_one_of_the_calls_and_so_needs_them() -> None:
+    assert NoReply().needs() == {"messages"}
+    assert NoReply(["hand_off"]).needs() == {"messages", "tools"}

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+import pytest
 from hypothesis import given, settings
 
 from stream_graders.events import Event
@@ -90,6 +91,24 @@ def compare_turns(events: Sequence[Event]) -> None:
 
 def test_every_grader_has_an_oracle() -> None:
     assert {type(grader) for grader in GRADERS.values()} == set(ORACLES)
+
+
+NEEDED_BESIDES = {
+    "calls with results": {"results"},
+    "repeated results": {"results"},
+    "called with success": {"results"},
+    "called with an error": {"results"},
+    "bad end by reason": {"messages"},
+    "no reply but a hand-off": {"tools"},
+    "budget of calls": {"tools"},
+    "budget of steps": {"tools"},
+}
+"""What a grader needs because of its settings, beside what any of its kind does."""
+
+
+@pytest.mark.parametrize("name", GRADERS)
+def test_a_grader_needs_what_its_oracle_needs(name: str) -> None:
+    assert GRADERS[name].needs() == ORACLES[type(GRADERS[name])].needs | NEEDED_BESIDES.get(name, set())
 
 
 def test_the_named_runs_are_graded_as_the_oracles_say() -> None:

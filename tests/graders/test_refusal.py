@@ -47,3 +47,21 @@ def test_without_a_reply_there_is_nothing_to_judge() -> None:
 @pytest.mark.parametrize("patterns", [[], [""], ["a", "(b"]])
 def test_patterns_are_asked_for(patterns: list[str]) -> None:
     assert [name for name, _ in Refusal(patterns).problems()] == ["patterns"]
+
+
+def test_where_the_reply_refuses_is_shown() -> None:
+    reply = "well, " * 60 + "no"
+    (point,) = graded(Refusal(["no"]), run().says(reply).ends()).points
+    assert str(point.excerpt).endswith("well, no")
+    (point,) = graded(Refusal(["no"]), run().says("yes").ends()).points
+    assert point.excerpt is None
+
+
+def test_eighty_letters_of_a_refusal_are_told() -> None:
+    verdict = graded(Refusal(["no+"]), run().says("n" + "o" * 99).ends())
+    assert verdict.evidence == f'the reply refuses: "n{"o" * 79}"'
+
+
+def test_a_refusal_stands_whatever_is_missing_before_it() -> None:
+    events = [event for event in run().starts().says("a").says("no").ends() if event.seq != 1]
+    assert graded(Refusal(["no"]), events).outcome == "fail"

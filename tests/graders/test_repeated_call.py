@@ -1,5 +1,6 @@
 """`trajectory.repeated_call`: the same call with the same result, again and again."""
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -57,7 +58,7 @@ WRITES = {
 
 @pytest.mark.parametrize(("story", "outcome"), WRITES.values(), ids=list(WRITES))
 def test_a_successful_write_begins_the_count_anew(story: Story, outcome: str) -> None:
-    assert graded(RepeatedCall(writes=["change*"]), told((1, "a"), story=story).ends()).outcome == outcome
+    assert graded(RepeatedCall(writes=["change*"]), told((1, "a"), story=deepcopy(story)).ends()).outcome == outcome
 
 
 def test_tools_that_ask_again_on_purpose_are_exempt() -> None:

@@ -144,3 +144,9 @@ def test_evidence_points_at_the_first_three() -> None:
 )
 def test_settings_that_cannot_work_are_refused(grader: ToolErrors, setting: str) -> None:
     assert [name for name, _ in grader.problems()] == [setting]
+
+
+def test_a_rate_is_shown_by_its_errors() -> None:
+    verdict = graded(ToolErrors(max_rate=0.5), failing(2).ends())
+    assert verdict.evidence == "2 of 2 tool results are errors (100.0%), at most 50.0% allowed"
+    assert [point.path for point in verdict.points] == ["result", "result"]

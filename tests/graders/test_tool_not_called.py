@@ -60,3 +60,10 @@ def test_a_turn_without_events_is_no_pass() -> None:
 
 def test_a_name_is_asked_for() -> None:
     assert [setting for setting, _ in ToolNotCalled("").problems()] == ["tool"]
+
+
+def test_a_called_name_is_shown_up_to_its_hundredth_letter() -> None:
+    story = run().starts().calls("a" * 100).calls("b" * 101).calls("a" * 100).ends()
+    told = graded(ToolNotCalled("find"), story).evidence
+    assert told == f"find was never called. The agent called: {'a' * 100}, {'b' * 99}…."
+    assert graded(ToolNotCalled("find"), run().starts().ends()).evidence.endswith("The agent called no tools.")

@@ -74,6 +74,19 @@ def test_the_last_three_calls_are_evidence_and_the_rest_is_counted() -> None:
     assert verdict.evidence.endswith("t23, … (26 more)")
 
 
+def test_a_name_is_shown_up_to_its_hundredth_letter() -> None:
+    story = run().starts().calls("a" * 100).calls("b" * 101).ends()
+    told = graded(ToolOrder(["find"]), story).evidence
+    assert told == f"find was never called. expected: find; called: {'a' * 100}, {'b' * 99}…"
+
+
+def test_what_was_not_called_is_told_with_what_came_before_it() -> None:
+    story = run().starts().calls("find").ends()
+    told = graded(ToolOrder(["find", "refund", "mail"]), story).evidence
+    assert told == "refund was not called after find. expected: find, refund, mail; called: find"
+    assert graded(ToolOrder(["find"]), run().starts().ends()).evidence.endswith("called: none")
+
+
 def test_what_is_seen_out_of_a_gap_stands_and_what_is_not_is_open() -> None:
     story = list(run().starts().calls("find").calls("x").calls("refund").ends())
     grader = ToolOrder(["find", "refund"])

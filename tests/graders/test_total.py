@@ -119,3 +119,16 @@ def test_a_gap_may_hide_an_amount() -> None:
 )
 def test_settings_that_cannot_work_are_refused(grader: Total, setting: str) -> None:
     assert [name for name, _ in grader.problems()] == [setting]
+
+
+def test_the_amount_that_is_too_much_is_shown() -> None:
+    story = run().starts().calls("pay", {"n": [{"amount": 5}]}).calls("pay", {"n": [{"amount": 6}]}).ends()
+    verdict = graded(Total("pay", "$.n[0].amount", max=10), story)
+    assert [(point.seq, point.path) for point in verdict.points] == [(2, "args.n[0].amount")]
+
+
+def test_every_call_without_its_arguments_is_counted() -> None:
+    story = run().starts().calls("pay", UNSENT).calls("pay", UNSENT).calls("pay", {"n": 1}).ends()
+    verdict = graded(Total("pay", "n", max=10), story)
+    assert verdict.reason == "content_missing"
+    assert verdict.evidence.startswith("the n of 2 call(s) is not known as a number; so far: ")

@@ -249,3 +249,17 @@ class _Transcript(UnseenArgument):
 )
 def test_settings_that_cannot_work_are_refused(grader: Any, setting: str) -> None:
     assert [name for name, _ in grader.problems()] == [setting]
+
+
+def test_what_was_not_reported_may_have_said_it() -> None:
+    story = run().starts(reports=("messages", "end")).asks("hm").says("It is ORD-123456.").ends()
+    assert graded(UngroundedReply(), story).outcome == "not_graded"
+    story = run().starts(reports=("messages", "tools", "results", "end")).asks("hm").says("It is ORD-123456.").ends()
+    assert graded(UngroundedReply(), story).outcome == "fail"
+    assert UngroundedReply().needs() == {"messages", "results"}
+
+
+def test_words_of_one_and_two_letters_are_too_short_to_be_traced() -> None:
+    for value, outcome in (("ab", "pass"), ("abc", "fail")):
+        story = run().starts().asks("hello there").calls("pay", {"order": f"hello {value}"}).ends()
+        assert graded(UnseenArgument(["pay"]), story).outcome == outcome, value

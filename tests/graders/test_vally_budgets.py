@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from stream_graders.config import settings_model
+from stream_graders.events import Message, RunEnd
 from stream_graders.graders.vally._budget import SPANS, Budget, noted
 from stream_graders.graders.vally.error_count import ErrorCount
 from stream_graders.graders.vally.step_count import StepCount
-from stream_graders.graders.vally.token_budget import TokenBudget
+from stream_graders.graders.vally.token_budget import TokenBudget, tokens_of
 from stream_graders.graders.vally.tool_call_count import ToolCallCount
 from stream_graders.graders.vally.turn_count import TurnCount
 from stream_graders.graders.vally.wall_time import WallTime
@@ -221,3 +222,25 @@ def test_a_limit_is_a_whole_number(kind: type[Budget]) -> None:
         return False
 
     assert [refused(value) for value in (5, "5", 5.0, True)] == [False, True, True, True]
+
+
+def test_usage_is_counted_from_nothing_on() -> None:
+    assert tokens_of({"total": 0, "input": 5}) == 0
+    assert tokens_of({"total": -1, "input": 5, "output": 0}) == 5
+    assert tokens_of({"input": True, "output": 2.0}) is None
+    assert tokens_of("9") is None
+
+
+def test_what_a_count_needs() -> None:
+    assert StepCount(1).needs() == {"messages", "tools"}
+    assert TurnCount(1).needs() == {"messages"}
+    assert TokenBudget(1).wants() == (Message, RunEnd)
+
+
+def test_behind_a_gap_a_turn_counts_by_its_number_alone() -> None:
+    """A turn that is only counted may be one that was numbered before the gap."""
+    told = run().starts().asks("a", turn=0).says("b").asks("c", turn=1).asks("d", turn=2).ends()
+    verdict = graded(TurnCount(2), [event for event in told if event.seq != 2])
+    assert (verdict.outcome, verdict.evidence) == ("fail", "3 turns exceeds max of 2")
+    plain = run().starts().asks("a").says("b").asks("c").asks("d").ends()
+    assert graded(TurnCount(2), [event for event in plain if event.seq != 2]).outcome == "not_graded"

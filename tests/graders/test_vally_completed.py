@@ -87,3 +87,8 @@ def test_the_reply_or_the_end_is_evidence() -> None:
     assert (point.seq, point.path, point.excerpt) == (1, "content", "done")
     (point,) = graded(Completed(), run().starts().says("done").ends(status="error")).points
     assert (point.seq, point.path) == (2, "status")
+
+
+def test_a_reply_that_the_end_reports_is_shown_there() -> None:
+    (point,) = graded(Completed(), run().starts().ends(output="done")).points
+    assert (point.seq, point.path, point.excerpt) == (1, "output", "done")

@@ -134,6 +134,23 @@ def test_behind_a_gap_nobody_knows_which_call_a_result_answers() -> None:
     assert graded(ToolCalls(disallowed=[{"name": "sh", "result": "no"}]), rest).outcome == "fail"
 
 
+def test_which_call_a_result_answers_matters_where_a_call_is_asked_for_by_its_place() -> None:
+    """Results without ids answer in order: behind a gap this one may be that of a call that is missing."""
+    story = run().starts().calls("sh", step=1, call_id=None).calls("sh", step=2, call_id=None)
+    story.returns("no", call_id=None).returns("ok", call_id=None).ends()
+    rest = [event for event in story if event.seq != 3]
+    assert graded(ToolCalls([{"name": "sh", "result": "ok"}]), rest).outcome == "pass"
+    for place in ({"final": True}, {"at_step": 1}, {"before_step": 2}, {"args": {"n": "."}}, {"pattern": "."}):
+        assert graded(ToolCalls([{"name": "sh", "result": "ok", **place}]), rest).outcome == "not_graded", place
+
+
+def test_what_was_found_before_the_cut_stands() -> None:
+    story = run().starts().calls("sh").returns("ok so far", flags=("truncated",)).ends()
+    assert graded(ToolCalls([{"name": "sh", "result": "ok"}]), story).outcome == "pass"
+    assert graded(ToolCalls([{"name": "sh", "result": "far"}]), story).outcome == "not_graded"
+    assert graded(ToolCalls([{"name": "sh", "result": "no"}]), story).outcome == "not_graded"
+
+
 def test_without_calls_only_absence_passes() -> None:
     silent = run().starts().says("hm").ends()
     assert graded(ToolCalls(disallowed=["rm"]), silent).outcome == "pass"
@@ -328,3 +345,22 @@ def test_what_is_the_same_as_nobody_knows_what_is_not_graded(grader: MaxRepeat, 
 def test_a_row_has_at_least_one() -> None:
     assert [setting for setting, _ in MaxRepeat(0).problems()] == ["max"]
     assert MaxRepeat(1).problems() == []
+
+
+def test_what_nobody_knows_breaks_a_row() -> None:
+    story = run().starts().calls("a").calls("a", UNSENT).calls("a").ends()
+    verdict = graded(MaxRepeat(1, "name-args"), story)
+    assert (verdict.outcome, verdict.reason) == ("not_graded", "content_missing")
+    assert "what 1 of the tool events hold" in verdict.evidence
+    assert graded(MaxRepeat(1, "name"), story).outcome == "fail"
+
+
+def test_half_a_surrogate_pair_is_compared_like_any_text() -> None:
+    story = run().starts().calls("a").returns("\ud83d").calls("a").returns("\ud83d").ends()
+    assert graded(MaxRepeat(1), story).outcome == "fail"
+
+
+def test_a_result_of_nobody_knows_what_may_be_that_of_the_final_call() -> None:
+    asked: list[Any] = [{"name": "sh", "result": "ok", "final": True}]
+    story = run().starts().calls("ls", call_id=None).calls("sh", call_id=None).returns("ok", name=None, call_id=None)
+    assert graded(ToolCalls(asked), story.ends()).outcome == "not_graded"

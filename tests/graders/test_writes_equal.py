@@ -143,6 +143,26 @@ def test_the_order_counts_where_it_is_asked_for(story: Story, outcome: str) -> N
         assert verdict.evidence == text
 
 
+@pytest.mark.parametrize(("steps", "outcome"), [((1, 1, 1), "pass"), ((1, 2, 3), "fail"), ((1, 1, 2), "fail")])
+def test_calls_of_one_step_may_come_in_any_order(steps: tuple[int, ...], outcome: str) -> None:
+    third = {"order": "C", "amount": 1}
+    story = run().starts()
+    for step, args in zip(steps, (third, A, B), strict=True):
+        story.calls("pay", args, step=step, call_id=str(args["order"]))
+    for args in (A, B, third):
+        story.returns("ok", call_id=str(args["order"]))
+    grader = WritesEqual(["pay"], [{"tool": "pay", "args": args} for args in (A, B, third)], in_order=True)
+    assert graded(grader, story.ends()).outcome == outcome
+
+
+def test_entries_of_one_tool_without_arguments_are_alike_in_any_order() -> None:
+    grader = WritesEqual(["pay", "mail"], ["pay", "pay", "mail"], in_order=True)
+    calls = run().starts().calls("pay", A).returns("ok").calls("pay", B).returns("ok").calls("mail").returns("ok")
+    assert graded(grader, calls.ends()).outcome == "pass"
+    calls = run().starts().calls("pay", A).returns("ok").calls("mail").returns("ok").calls("pay", B).returns("ok")
+    assert graded(grader, calls.ends()).outcome == "fail"
+
+
 def test_an_entry_without_arguments_takes_any_once_the_others_are_served() -> None:
     reference = ["pay", {"name": "pay", "args": A}]
     assert graded(WritesEqual(["pay"], reference), paid(A, B).ends()).outcome == "pass"

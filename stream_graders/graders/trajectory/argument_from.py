@@ -7,7 +7,7 @@ from ...events import UNSENT, Event, ToolCall, ToolResult
 from ...grading import Grader, RunFacts, Seen
 from ...matching.arguments import arguments_of, digest
 from ...matching.differences import loose_key, shown_value
-from ...matching.paths import parse, problem_of, values_at
+from ...matching.paths import inside, parse, problem_of, values_at
 from ...matching.tools import fits
 from ...verdicts import Finding, Outcome, Point, Reason
 
@@ -124,7 +124,7 @@ class ArgumentFrom(Grader):
     def finding(self, run: RunFacts) -> Finding:
         if self.hit is not None:
             event_id, seq, told, gap = self.hit
-            point = Point(event_id, seq, f"args.{self.argument}")
+            point = Point(event_id, seq, inside("args", self.argument))
             # The result that had the value may be missing.
             sound = not gap and not run.disordered and run.reported("results")
             return Finding(Outcome.FAIL, Reason.UNTRACED, told, (point,), sound=sound)

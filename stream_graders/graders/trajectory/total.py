@@ -8,7 +8,7 @@ from ...events import Event, ToolCall
 from ...grading import Grader, RunFacts, Seen
 from ...matching.arguments import arguments_of
 from ...matching.differences import number_of
-from ...matching.paths import parse, problem_of, values_at
+from ...matching.paths import inside, parse, problem_of, values_at
 from ...matching.tools import fits
 from ...verdicts import Finding, Outcome, Point, Reason
 
@@ -102,7 +102,7 @@ class Total(Grader):
         if self.hit is not None:
             event_id, seq, currency, gap = self.hit
             text = f"{self._told(currency)}, at most {self.max:g} allowed"
-            point = Point(event_id, seq, f"args.{self.argument}")
+            point = Point(event_id, seq, inside("args", self.argument))
             # What is missing may be an amount below zero.
             sound = not gap and not run.disordered
             return Finding(Outcome.FAIL, Reason.OUTSIDE_LIMIT, text, (point,), sound=sound)

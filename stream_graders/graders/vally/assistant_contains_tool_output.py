@@ -7,7 +7,7 @@ from typing import Any
 
 from ...events import UNSENT, Event, Message, ToolResult, to_json
 from ...grading import Grader, RunFacts, Seen, excerpt, shown
-from ...matching.paths import parse, scalar_at
+from ...matching.paths import inside, parse, scalar_at
 from ...matching.patterns import Pattern
 from ...matching.tools import is_tool_or_member
 from ...verdicts import Finding, Outcome, Point, Reason
@@ -107,7 +107,8 @@ class AssistantContainsToolOutput(Grader):
             )
         if self.hit is not None:
             value, said_id, said_seq, text, from_id, from_seq = self.hit
-            points = (Point(from_id, from_seq, self.path or "result"), Point(said_id, said_seq, "content", text))
+            path = "result" if self.path is None else inside("result", self.path)
+            points = (Point(from_id, from_seq, path), Point(said_id, said_seq, "content", text))
             return Finding(
                 Outcome.PASS, Reason.ECHOED, f"assistant echoed captured value {shown(value)}", points, sound=True
             )
