@@ -132,7 +132,7 @@ class Hand:
         code = self._process.poll()
         if code is None:
             return
-        if code not in (AGAIN, 0, -signal.SIGKILL):
+        if code not in (AGAIN, 0, -signal.SIGKILL, -signal.SIGTERM):  # Asked to stop before it could listen.
             lines = self._log.read_text(errors="replace").splitlines()
             raise StuckError(f"a worker ended with exit code {code}: {lines[-1] if lines else 'it said nothing'}")
         self._wakes = None
