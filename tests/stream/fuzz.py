@@ -12,7 +12,6 @@ import json
 import random
 import sys
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -24,6 +23,7 @@ from stream_graders.suites import HOUR, Check, Completion, Fleet, Suite
 from stream_graders.verdicts import RunVerdict, Verdict, Violation
 from tests.core.runs import built
 from tests.core.stories import GRADERS
+from tests.stream.test_desk import Record
 
 STATE_BYTES = 512 * 1024
 """An encoded state over this is our bug (design 5)."""
@@ -41,16 +41,6 @@ FLEET = Fleet(
         for n in range(3)
     )
 )
-
-
-@dataclass
-class Record:
-    """A journal record."""
-
-    key: bytes | None
-    value: bytes | None
-    offset: int
-    timestamp: int
 
 
 def values(draw: random.Random) -> Any:
