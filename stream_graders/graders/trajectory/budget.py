@@ -86,21 +86,33 @@ class Budget(Grader):
         is_call = type(event) is ToolCall
         if is_call:
             self.calls += 1
-        elif self._usage:
-            self._spend(seen)
-        if self.max_turns is not None and type(event) is Message:
-            self.turns = max(self.turns, seen.turn + 1)
+            if self._exceeds("calls", self.max_calls, self.calls, event):
+                return
         if self.max_steps is not None and (is_call or seen.is_assistant):
             self._step(seen)
+            if self._exceeds("steps", self.max_steps, self.steps, event):
+                return
+        if self.max_turns is not None and type(event) is Message:
+            self.turns = max(self.turns, seen.turn + 1)
+            if self._exceeds("turns", self.max_turns, self.turns, event):
+                return
+        if self._usage and not is_call:
+            self._spend(seen)
+            for name, limit in (("tokens", self.max_tokens), ("cost", self.max_cost)):
+                if limit is not None and self._exceeds(name, limit, self._measured(name), event):
+                    return
         if self.max_seconds is not None:
             self._time(event)
-        for name, limit in self._limits:
-            value = self._measured(name)
-            if value is not None and value > limit:
-                told = f"{_said(name, value)}, at most {limit:g} allowed"
-                self.over = [event.id, event.seq, told, name == "steps"]
-                self.settled = True
-                return
+            self._exceeds("seconds", self.max_seconds, self._measured("seconds"), event)
+
+    def _exceeds(self, name: str, limit: float | None, value: float | None, event: Event) -> bool:
+        """Is a limit exceeded by what was measured? Then this event decides."""
+        if limit is None or value is None or value <= limit:
+            return False
+        told = f"{_said(name, value)}, at most {limit:g} allowed"
+        self.over = [event.id, event.seq, told, name == "steps"]
+        self.settled = True
+        return True
 
     def _step(self, seen: Seen) -> None:
         step = seen.event.step
