@@ -235,13 +235,18 @@ def test_the_emitter_and_the_commands_log_in_by_the_same_settings(
     stage = Stage(secure.bootstrap, partitions=1)
     named = [part for name, physical in stage.names.items() for part in ("--topic", f"{name}={physical}")]
     take(monkeypatch, environment(secure, way, SG_BOOTSTRAP_SERVERS=address(secure, way)))
-    for (kind, name), operations in rights(stage).items():
-        if kind == TOPIC:
-            asyncio.run(secure.grant(way.user, kind, name, "Create", *operations))
-    for name in ("agent.alerts.v1", "agent.comparisons.v1"):
-        asyncio.run(secure.grant(way.user, TOPIC, stage.names[name], "Create", "DescribeConfigs"))
-    made = command("topics", "apply", "--app", stage.app, *named, "--partitions", "1", "--replication", "1")
-    assert (made.code, made.out.count(": created")) == (0, len(stage.names) + 2), made
+    for name in names(stage).values():
+        asyncio.run(secure.grant(way.user, TOPIC, name, "Create", "Read", "DescribeConfigs"))
+    asyncio.run(secure.grant(way.user, TOPIC, stage.topic("journal"), "Write"))
+    alerts, comparisons = stage.names["agent.alerts.v1"], stage.names["agent.comparisons.v1"]
+    asyncio.run(secure.grant(way.user, TOPIC, comparisons, "Create", "Describe", "DescribeConfigs"))
+    apply = ("topics", "apply", "--app", stage.app, *named, "--partitions", "1", "--replication", "1")
+    refused = command(*apply)
+    assert refused.code == 1
+    assert f"{alerts}: refused: the right Create is missing; grant it to this client" in refused.out
+    asyncio.run(secure.grant(way.user, TOPIC, alerts, "Create", "Describe", "DescribeConfigs"))
+    made = command(*apply)
+    assert (made.code, made.out.count(": created"), made.out.count(": same")) == (0, 1, len(stage.names) + 1), made
 
     monkeypatch.setenv("SG_TOPIC", stage.topic("journal"))
     emitter = Emitter.from_env()
