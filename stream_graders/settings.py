@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .security import UNSECURED, Security
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -23,6 +25,8 @@ class Settings:
     """Go on although records were removed before they were graded; it is written down."""
     session_timeout: float = 10.0
     """Seconds after which the group gives a silent worker's partitions to others."""
+    security: Security = UNSECURED
+    """How Kafka is spoken to."""
 
     def topic(self, name: str) -> str:
         """The physical name of a topic."""

@@ -5,7 +5,6 @@ workers published is held against that: lost, different, or only repeated.
 """
 
 import asyncio
-import logging
 import os
 import signal
 import subprocess
@@ -29,9 +28,10 @@ from aiokafka.errors import KafkaError
 from ..chaos import Disturbed
 from ..config import load_fleet
 from ..events import compact, from_json
+from ..security import from_environment, listening
 from ..stream.steps import VARIABLE, Step
 from ..stream.topics import Placement, apply, load_topics, place
-from .errors import Exit, UserError, leave
+from .errors import Exit, UserError, leave, unreachable
 from .journal import opened
 from .replay import compare, graded_again
 
@@ -166,9 +166,12 @@ class Chaos:
             KafkaError: the cluster cannot be used.
         """
         feed = Disturbed(self.asked.seed, self.asked.events)
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.asked.bootstrap)
+        client = from_environment().client()
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.asked.bootstrap, **client)
         await admin.start()
-        producer = AIOKafkaProducer(bootstrap_servers=self.asked.bootstrap, enable_idempotence=True, linger_ms=5)
+        producer = AIOKafkaProducer(
+            bootstrap_servers=self.asked.bootstrap, enable_idempotence=True, linger_ms=5, **client
+        )
         await producer.start()
         try:
             await apply(admin, place(load_topics(), self.placement))
@@ -188,7 +191,7 @@ class Chaos:
 
     async def clear(self) -> None:
         """Remove the topics."""
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.asked.bootstrap)
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.asked.bootstrap, **from_environment().client())
         await admin.start()
         try:
             await admin.delete_topics([self.placement.name(topic) for topic in load_topics()])
@@ -319,7 +322,6 @@ class _Progress:
 
 def run_chaos(asked: Asked) -> None:
     """Perform, compare, and print; exit code 1 if a verdict was lost or differs."""
-    logging.getLogger("aiokafka").addHandler(logging.NullHandler())  # Of brokers that are away it tells at length.
     chaos = Chaos(asked)
     with tempfile.TemporaryDirectory(prefix="stream-graders-chaos-") as name:
         folder = Path(name)
@@ -328,12 +330,15 @@ def run_chaos(asked: Asked) -> None:
             suites = [folder / "chaos.yaml"]
             suites[0].write_text(SUITE)
         fleet = load_fleet(suites)
-        try:
-            feed = asyncio.run(chaos.perform(folder, suites, lambda line: typer.echo(line, err=True)))
-        except (KafkaError, OSError) as error:
-            raise UserError(f"{asked.bootstrap}: Kafka cannot be used ({error}); check --bootstrap") from error
-        except StuckError as error:
-            raise UserError(f"{error}; its topics stay, they begin with {chaos.journal.partition('.')[0]}") from error
+        with listening() as ear:  # Of brokers that are away the client tells at length.
+            try:
+                feed = asyncio.run(chaos.perform(folder, suites, lambda line: typer.echo(line, err=True)))
+            except (KafkaError, OSError) as error:
+                raise unreachable(asked.bootstrap, error, ear) from error
+            except StuckError as error:
+                raise UserError(
+                    f"{error}; its topics stay, they begin with {chaos.journal.partition('.')[0]}"
+                ) from error
     again = graded_again((asked.bootstrap, chaos.journal), [fleet], keeps=True)
     versions = {suite.name: suite.version for suite in fleet}
     partial = again.replays[0].going_on(amendable=False)

@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
+
+if TYPE_CHECKING:
+    from ..security import Ear
 
 
 class Exit(IntEnum):
@@ -27,14 +30,23 @@ def leave(code: int) -> NoReturn:
     raise typer.Exit(int(code))
 
 
+def unreachable(bootstrap: str, error: Exception, ear: "Ear") -> UserError:
+    """Kafka does not answer, or would not answer this client."""
+    refusal = ear.refusal()
+    return UserError(
+        f"{bootstrap}: {refusal or f'Kafka does not answer ({error}); check --bootstrap and SG_SECURITY_PROTOCOL'}"
+    )
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """Turn what the user can mend into lines on standard error and exit code 2, without a traceback."""
     from ..config import SuiteError
+    from ..security import SecurityError
 
     try:
         yield
-    except (UserError, SuiteError) as error:
+    except (UserError, SuiteError, SecurityError) as error:
         typer.echo(str(error), err=True)
         leave(Exit.BAD_INPUT)
     except BrokenPipeError:

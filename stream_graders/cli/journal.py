@@ -7,14 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 from aiokafka.structs import ConsumerRecord
 
 from ..events import Event, RunStart
+from ..security import from_environment, listening
 from ..session import At, Effect
+from ..stream.rights import READ, missing
 from ..stream.topics import partition_of
 from ..wire import Refused, decode
-from .errors import UserError
+from .errors import UserError, unreachable
 from .runs import Graded
 
 Record = ConsumerRecord[bytes, bytes]
@@ -159,7 +161,8 @@ async def started(bootstrap: str, *topics: str, where: str = "earliest") -> AIOK
     """
     # It tells on standard error, through no handler, what we tell in a line.
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
-    consumer = AIOKafkaConsumer(*topics, bootstrap_servers=bootstrap, group_id=None, auto_offset_reset=where)
+    client = from_environment().client()
+    consumer = AIOKafkaConsumer(*topics, bootstrap_servers=bootstrap, group_id=None, auto_offset_reset=where, **client)
     try:
         with _mendable(bootstrap):
             await consumer.start()
@@ -215,7 +218,10 @@ async def _cut_at(
 
 @contextmanager
 def _mendable(bootstrap: str) -> Iterator[None]:
-    try:
-        yield
-    except (KafkaError, OSError) as error:
-        raise UserError(f"{bootstrap}: Kafka does not answer ({error}); check --bootstrap") from error
+    with listening() as ear:
+        try:
+            yield
+        except TopicAuthorizationFailedError as error:
+            raise UserError(missing("topic", str(error.args[0]), READ)) from error
+        except (KafkaError, OSError) as error:
+            raise unreachable(bootstrap, error, ear) from error

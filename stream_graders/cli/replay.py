@@ -14,6 +14,7 @@ from aiokafka.errors import KafkaError
 
 from ..config import load_fleet
 from ..events import compact, from_json, to_json
+from ..security import from_environment
 from ..stream.replay import Beginnings, Replay
 from ..suites import Fleet
 from ..verdicts import RunVerdict, Verdict, Violation
@@ -284,7 +285,7 @@ def compare(bootstrap: str, topic: str, said: Said, partial: set[str], versions:
 
 
 async def _write(bootstrap: str, topic: str, said: Said) -> None:
-    producer = AIOKafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=True)
+    producer = AIOKafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=True, **from_environment().client())
     try:
         await producer.start()
         futures = [await producer.send(topic, data, run.encode(), headers=_headers(data)) for run, data in _sent(said)]

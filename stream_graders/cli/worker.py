@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..config import load_fleet
+from ..security import from_environment
 from ..settings import Settings
 from ..stream.app import run
 from .errors import UserError, leave
@@ -46,5 +47,6 @@ def run_worker(
         metrics_port=metrics_port,
         metrics_host=metrics_host,
         accept_loss=accept_loss,
+        security=from_environment(),
     )
     leave(run(settings, fleet))

@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any, Literal, Self
 from uuid import uuid4
 
+from ..security import UNSECURED, SecurityError, from_environment
 from .kafka import TOPIC, KafkaSink
 from .outbox import Outbox, Stats
 from .runs import Run, snapshot, text_of
@@ -55,19 +56,26 @@ class Emitter:
         """An emitter as the environment describes it.
 
         ``SG_BOOTSTRAP_SERVERS``, ``SG_TOPIC`` (default ``agent.events.v1``), ``SG_AGENT_NAME``, ``SG_AGENT_VERSION``,
-        ``SG_ENVIRONMENT``, ``SG_TENANT``. Without servers a line in the log says so, and every event counts as dropped:
-        an agent is not to fail for want of its monitoring.
+        ``SG_ENVIRONMENT``, ``SG_TENANT``, and the security settings of docs/security.md. Without servers, or with
+        settings that cannot be used, a line in the log says so, and every event counts as dropped: an agent is not to
+        fail for want of its monitoring.
         """
         servers = os.environ.get("SG_BOOTSTRAP_SERVERS", "")
+        wrong = "" if servers else "SG_BOOTSTRAP_SERVERS is not set; set it to a broker's host:port"
+        security = UNSECURED
+        try:
+            security = from_environment()
+        except SecurityError as error:
+            wrong = wrong or str(error)
         emitter = cls(
-            KafkaSink(servers, os.environ.get("SG_TOPIC") or TOPIC),
+            KafkaSink(servers, os.environ.get("SG_TOPIC") or TOPIC, security=security),
             agent=os.environ.get("SG_AGENT_NAME"),
             version=os.environ.get("SG_AGENT_VERSION"),
             environment=os.environ.get("SG_ENVIRONMENT"),
             tenant=os.environ.get("SG_TENANT"),
         )
-        if not servers:
-            _log.warning("SG_BOOTSTRAP_SERVERS is not set, so no agent events are sent; set it to a broker's host:port")
+        if wrong:
+            _log.warning("no agent events are sent: %s", wrong)
             emitter.close()
         return emitter
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
+from ..security import UNSECURED, Ear, Security, SecurityError
 from .encoding import Record
 from .sinks import THREAD, Fault
 
@@ -24,12 +25,13 @@ _FINAL = frozenset({"MessageSizeTooLargeError", "RecordListTooLargeError", "Inva
 class KafkaSink:
     """Delivers to a topic: idempotent, acknowledged by all replicas, keyed by run id and so partitioned by murmur2.
 
-    ``client`` is handed to aiokafka's producer as it is: ``security_protocol``, ``ssl_context``, ``sasl_mechanism`` ...
+    ``client`` is handed to aiokafka's producer as it is, and wins over what ``security`` says.
     """
 
-    def __init__(self, bootstrap: str, topic: str = TOPIC, **client: Any) -> None:
+    def __init__(self, bootstrap: str, topic: str = TOPIC, *, security: Security = UNSECURED, **client: Any) -> None:
         self.bootstrap = bootstrap
         self.topic = topic
+        self._security = security
         self._client = client
         self._producer: Any = None
 
@@ -61,7 +63,7 @@ class KafkaSink:
                 await asyncio.wait_for(producer.stop(), timeout=2)
 
     def renewed(self) -> Self:
-        return type(self)(self.bootstrap, self.topic, **self._client)
+        return type(self)(self.bootstrap, self.topic, security=self._security, **self._client)
 
     async def _connected(self) -> Any:
         if self._producer is None:
@@ -73,23 +75,38 @@ class KafkaSink:
                 enable_idempotence=True,
                 linger_ms=LINGER_MS,
                 request_timeout_ms=REQUEST_TIMEOUT_MS,
-                **self._client,
+                **{**self._security.client(), **self._client},
             )
+            _FILTER.ear = Ear()
             try:
                 await producer.start()
-            except BaseException:
+            except BaseException as error:
                 with contextlib.suppress(Exception):
                     await producer.stop()
+                if refusal := _FILTER.ear.refusal():
+                    raise RefusedError(refusal) from error
                 raise
             self._producer = producer
         return self._producer
 
 
+class RefusedError(Exception):
+    """Kafka would not have this client."""
+
+
 class _FromElsewhere(logging.Filter):
     """Lets through what other threads log: while a broker is away aiokafka says so a hundred times a second."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.ear = Ear()
+
     def filter(self, record: logging.LogRecord) -> bool:
-        return record.threadName != THREAD
+        if record.threadName != THREAD:
+            return True
+        if record.levelno >= self.ear.level:
+            self.ear.emit(record)
+        return False
 
 
 _FILTER = _FromElsewhere()
@@ -103,4 +120,6 @@ def _quieten() -> None:
 
 def _fault(error: BaseException) -> Fault:
     kind = type(error).__name__
+    if isinstance(error, RefusedError | SecurityError):
+        return Fault(str(error))
     return Fault(_NEXT_STEPS.get(kind, f"{kind}: {error}"), final=kind in _FINAL)

@@ -14,12 +14,14 @@ import faust
 from aiokafka.errors import KafkaError
 from faust.types import TP
 
+from ..security import Ear, Security
 from ..session import StateError
 from ..settings import Settings
 from ..suites import Fleet
 from . import batching, guards, slots, start, ticks
 from .guards import WorkerExit
 from .observer import Observer
+from .rights import RightsError
 from .table import StateTable
 from .topics import TopicError
 from .worker import Worker
@@ -67,13 +69,17 @@ class App(faust.App):
     async def check_slot(self) -> None:
         """End the process if another worker took its place in the group."""
         settings = self.settings
-        if await slots.is_taken(settings.bootstrap, settings.app, settings.slot):
+        if await slots.is_taken(settings):
             told = f"another worker runs as slot {settings.slot!r} of {settings.app}: give each its own --slot"
             guards.end(WorkerExit.SETTINGS, told)
 
 
 def run(settings: Settings, fleet: Fleet) -> int:
-    """Run a worker until SIGTERM or SIGINT; its exit code."""
+    """Run a worker until SIGTERM or SIGINT; its exit code.
+
+    Raises:
+        SecurityError: a file or function of the security settings cannot be used.
+    """
     quiet = _set_up_logging()
     try:
         with quiet.muted():
@@ -82,8 +88,15 @@ def run(settings: Settings, fleet: Fleet) -> int:
         for line in str(error).splitlines():
             log.error(line)
         return WorkerExit.DATA
+    except RightsError as error:
+        for line in str(error).splitlines():
+            log.error(line)
+        return WorkerExit.SETTINGS
     except (KafkaError, OSError) as error:
-        why = quiet.last or error
+        if refusal := quiet.ear.refusal():
+            log.error("%s: %s", settings.bootstrap, refusal)
+            return WorkerExit.SETTINGS
+        why = quiet.ear.said or error
         log.error("%s: Kafka does not answer (%s); check the address and start again", settings.bootstrap, why)
         return WorkerExit.FAULT
     try:
@@ -117,6 +130,7 @@ def build(settings: Settings, fleet: Fleet, partitions: int) -> tuple[App, Obser
     app = App(
         settings.app,
         broker=[f"kafka://{address.strip()}" for address in settings.bootstrap.split(",")],
+        broker_credentials=credentials(settings.security),
         store="memory://",
         datadir=folder,
         Table=StateTable,
@@ -169,14 +183,28 @@ def build(settings: Settings, fleet: Fleet, partitions: int) -> tuple[App, Obser
     return app, observer
 
 
+def credentials(security: Security) -> Any:
+    """Faust's form of the security settings: it has a class for each way, and makes of it again what aiokafka takes."""
+    client = security.client()
+    if not client:
+        return None
+    context, mechanism = client["ssl_context"], client.get("sasl_mechanism")
+    if mechanism is None:
+        return faust.SSLCredentials(context)
+    if "sasl_oauth_token_provider" in client:
+        return faust.OAuthCredentials(oauth_cb=client["sasl_oauth_token_provider"], ssl_context=context)
+    user, password = client["sasl_plain_username"], client["sasl_plain_password"]
+    return faust.SASLCredentials(username=user, password=password, mechanism=mechanism, ssl_context=context)
+
+
 class _Once(logging.Filter):
     """Lets a message of the Kafka client through once in half a minute: it says some a hundred times a second."""
 
     def __init__(self) -> None:
         super().__init__()
         self._told: dict[str, float] = {}
-        self.last = ""
-        """What the Kafka client said last while it was muted; its exceptions say less."""
+        self.ear = Ear()
+        """Has heard what the Kafka client said while it was muted."""
         self._muted = False
 
     @contextmanager
@@ -190,7 +218,7 @@ class _Once(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         if self._muted and record.name.startswith("aiokafka"):
-            self.last = record.getMessage()
+            self.ear.emit(record)
             return False
         key, now = f"{record.name}{record.msg}", time.monotonic()
         if now - self._told.get(key, -60.0) < 30.0:

@@ -11,11 +11,12 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from aiokafka.errors import TopicAuthorizationFailedError
 from faust.serializers.schemas import Schema
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
-from . import guards
+from . import guards, rights
 
 BATCH = 2_000
 """Records in one Faust message."""
@@ -79,7 +80,10 @@ class Consumer(driver.Consumer):
     async def _getmany(self, active_partitions: Any, timeout: float) -> Any:  # noqa: ASYNC109  (Faust's own signature)
         # A copy: Faust empties its live set while the fetcher waits, and aiokafka reads an empty one as "all".
         active: Any = active_partitions and frozenset(active_partitions)
-        got = await super()._getmany(active, timeout)
+        try:
+            got = await super()._getmany(active, timeout)
+        except TopicAuthorizationFailedError as error:
+            rights.lost(error, rights.READ)
         for tp, records in got.items():
             if tp.topic == self.app.journal and records:
                 await self._check_gap(tp, records)

@@ -27,7 +27,8 @@ class WorkerExit(IntEnum):
 
     STOPPED = 0
     SETTINGS = 2
-    """Settings or suites cannot be used, or the slot is another worker's: a start would not help before they change."""
+    """Settings or suites cannot be used, Kafka refuses this client something, or the slot is another worker's: a start
+    would not help before that changes."""
     FAULT = 3
     """Something failed: start it again, with back-off."""
     DATA = 78

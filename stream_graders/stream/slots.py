@@ -11,6 +11,8 @@ from typing import Any
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
+from ..settings import Settings
+
 ASKS_FOR = 10.0
 """Seconds; whoever gets no answer joins again, as a worker does that was silent for too long."""
 _UUID = 36
@@ -21,19 +23,19 @@ def member_name(app: str, slot: str) -> str:
     return f"{app}-{slot}"
 
 
-async def is_taken(bootstrap: str, app: str, slot: str) -> bool:
+async def is_taken(settings: Settings) -> bool:
     """Is there a member in this slot? To be asked by one that the group does not know."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap, **settings.security.client())
     try:
         async with asyncio.timeout(ASKS_FOR):
             await admin.start()
             reply: Any
-            [reply] = await admin.describe_consumer_groups([app])
+            [reply] = await admin.describe_consumer_groups([settings.app])
     except (KafkaError, OSError, TimeoutError):
         return False
     finally:
         await admin.close()
-    name = member_name(app, slot)
+    name = member_name(settings.app, settings.slot)
     [group] = reply.groups
     _, _, _, _, _, members, *_ = group
     # Kafka calls a static member by its name, a dash and a UUID; the name of another slot may begin with ours.

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from aiokafka.admin import AIOKafkaAdminClient
 
 from ..settings import Settings
+from . import rights
 from .topics import Existing, inspect
 
 TABLE = "runs"
@@ -39,17 +40,26 @@ def changelog(settings: Settings) -> str:
     return f"{settings.app}-{TABLE}-changelog"
 
 
+def leader(settings: Settings) -> str:
+    """Faust's own topic, whose holder computes the assignment."""
+    return f"{settings.app}-__assignor-__leader"
+
+
 async def partitions(settings: Settings) -> int:
-    """Check the topics and give the journal's partition count.
+    """Check rights and topics, and give the journal's partition count.
 
     Raises:
+        SecurityError: a file or function of the security settings cannot be used.
+        RightsError: a right is missing.
         TopicMisfitError: a topic is missing or does not fit.
         KafkaError: the cluster cannot be asked.
     """
     names = {**physical(settings), "changelog": changelog(settings)}
-    admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap, request_timeout_ms=20_000)
-    await admin.start()
+    client = settings.security.client()
+    admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap, request_timeout_ms=20_000, **client)
     try:
+        await admin.start()
+        await rights.check(admin, {**names, "leader": leader(settings)}, settings.app)
         found = await inspect(admin, names.values())
     finally:
         await admin.close()

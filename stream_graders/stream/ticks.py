@@ -9,8 +9,10 @@ import asyncio
 import time
 from typing import Any
 
+from aiokafka.errors import TopicAuthorizationFailedError
+
 from ..events import SCHEMA, Tick, to_json
-from . import batching
+from . import batching, rights
 from .table import StateTable
 from .worker import Worker
 
@@ -34,8 +36,11 @@ async def tick(app: Any, worker: Worker, table: StateTable) -> None:
             worker.stall.check()
             journal = worker.topics["journal"]
             futures = await batching.send(app.producer._producer, journal, {p: [(None, TICK, [])] for p in due})
-            for future in futures:
-                await future
+            try:
+                for future in futures:
+                    await future
+            except TopicAuthorizationFailedError as error:
+                rights.lost(error, rights.WRITE)
 
 
 def _is_due(app: Any, worker: Worker, partition: int) -> bool:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import for_code
+from aiokafka.errors import TopicAuthorizationFailedError, for_code
 from aiokafka.partitioner import murmur2
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
 
@@ -242,7 +242,7 @@ async def inspect(admin: AIOKafkaAdminClient, names: Iterable[str]) -> dict[str,
     replies = [reply.to_object() for reply in await admin.describe_configs(asked)]
     described = {resource["resource_name"]: resource for reply in replies for resource in reply["resources"]}
     refused = [
-        f"{name}: its configs cannot be read: {_reason(described[name])}"
+        f"{name}: its configs cannot be read: {_reason(described[name], 'DescribeConfigs')}"
         for name in present
         if described[name]["error_code"]
     ]
@@ -294,7 +294,7 @@ async def apply(admin: AIOKafkaAdminClient, wanted: Sequence[Wanted]) -> list[Re
         if topic.name in missing
     ]
     reply = (await admin.create_topics(new)).to_object()
-    refused = {error["topic"]: _reason(error) for error in reply["topic_errors"] if error["error_code"]}
+    refused = {error["topic"]: _reason(error, "Create") for error in reply["topic_errors"] if error["error_code"]}
     await _until_usable(admin, missing - refused.keys())
     return [_after_creation(result, refused) if result.topic in missing else result for result in results]
 
@@ -348,8 +348,10 @@ def _as_kafka_spells(value: bool | float | str) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _reason(reply: Mapping[str, Any]) -> str:
-    """Kafka's error in its own words, or its name where the broker sent none."""
+def _reason(reply: Mapping[str, Any], operation: str) -> str:
+    """Kafka's error in its own words, or its name where the broker sent none; a right that is missing is named."""
+    if reply["error_code"] == TopicAuthorizationFailedError.errno:
+        return f"the right {operation} is missing; grant it to this client (docs/security.md)"
     return reply.get("error_message") or re.sub(r"Error$", "", for_code(reply["error_code"]).__name__)
 
 

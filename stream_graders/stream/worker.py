@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from aiokafka.errors import MessageSizeTooLargeError
+from aiokafka.errors import MessageSizeTooLargeError, TopicAuthorizationFailedError
 from faust.types import TP
 
 from ..suites import Fleet
-from . import batching, guards
+from . import batching, guards, rights
 from .desk import Counts, Desk, Output, Outputs
 from .guards import WorkerExit
 from .steps import Step, reached
@@ -141,6 +141,8 @@ class Worker:
         except MessageSizeTooLargeError as error:
             told = f"a record was refused for its size ({error}): raise max.message.bytes of {', '.join(writes)}"
             guards.end(WorkerExit.DATA, told)
+        except TopicAuthorizationFailedError as error:
+            rights.lost(error, rights.WRITE)
 
 
 def _states(output: Outputs) -> list[Output]:

@@ -175,13 +175,22 @@ class Stage:
 class WorkerProcess:
     """A worker in a process group of its own, so that a stopped one is not taken down with its parent's terminal."""
 
-    def __init__(self, stage: Stage, suites: Sequence[Path], slot: str = "a", *options: str) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        suites: Sequence[Path],
+        slot: str = "a",
+        *options: str,
+        bootstrap: str | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.stage = stage
+        self.environment = {**os.environ, **(environment or {})}
         self.log = Path(os.environ.get("TMPDIR", "/tmp")) / f"{stage.app}-{slot}.log"
         names = [part for name, physical in stage.names.items() for part in ("--topic", f"{name}={physical}")]
         suite = [part for path in suites for part in ("--suite", str(path))]
         self.command = [
-            sys.executable, "-m", "stream_graders.cli.main", "worker", "--bootstrap", stage.bootstrap,
+            sys.executable, "-m", "stream_graders.cli.main", "worker", "--bootstrap", bootstrap or stage.bootstrap,
             "--app", stage.app, "--slot", slot, *names, *suite, *(options or ("--metrics-port", "0")),
         ]  # fmt: skip
         self.process: subprocess.Popen[bytes] | None = None
@@ -189,7 +198,9 @@ class WorkerProcess:
     def start(self) -> "WorkerProcess":
         """Start it, or start it again."""
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(self.command, stdout=log, stderr=log, start_new_session=True)
+            self.process = subprocess.Popen(
+                self.command, stdout=log, stderr=log, start_new_session=True, env=self.environment
+            )
         STARTED.append(self.process)
         return self
 

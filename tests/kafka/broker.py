@@ -18,7 +18,7 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -65,20 +65,29 @@ class KafkaBroker:
     """A single combined broker and controller over one data directory.
 
     `start` after `stop` or `kill` goes on with the same data and port. `settings` are lines of server.properties that
-    replace or join those in server.properties.in.
+    replace or join those in server.properties.in; `formatting` are words for the tool that makes the data directory.
     """
 
-    def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, directory: Path, settings: Mapping[str, str] | None = None, formatting: Sequence[str] = ()
+    ) -> None:
         self.directory = directory
-        self.port, controller_port = _free_ports(2)
+        self.port, self.controller_port = free_ports(2)
+        self._formatting = formatting
         self._properties = directory / "server.properties"
         self._log = directory / "output.log"
         self._process: subprocess.Popen[bytes] | None = None
         directory.mkdir(parents=True, exist_ok=True)
         template = (HERE / "server.properties.in").read_text()
-        lines = template.format(port=self.port, controller_port=controller_port, data=directory / "data")
-        # The last of two equal keys counts.
-        self._properties.write_text(lines + "".join(f"{key}={value}\n" for key, value in (settings or {}).items()))
+        lines = template.format(port=self.port, controller_port=self.controller_port, data=directory / "data")
+        self._properties.write_text(lines)
+        self.set(settings or {})
+
+    def set(self, settings: Mapping[str, str]) -> None:
+        """Add lines to server.properties; the next start reads them."""
+        with self._properties.open("a") as properties:
+            # The last of two equal keys counts.
+            properties.writelines(f"{key}={value}\n" for key, value in settings.items())
 
     @property
     def bootstrap(self) -> str:
@@ -109,6 +118,7 @@ class KafkaBroker:
                 f"--cluster-id={cluster}",
                 "-c",
                 str(self._properties),
+                *self._formatting,
             ]
             _run("format the broker's directory", ["java", "-Xmx256m", "-cp", classes, *tool])
         memory = ["-Xms512m", "-Xmx768m", "-XX:+UseSerialGC"]
@@ -185,7 +195,7 @@ def _is_open(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     # All at once: one that is closed before the next is asked for may be given twice.
     with contextlib.ExitStack() as sockets:
         probes = [sockets.enter_context(socket.socket()) for _ in range(count)]

@@ -9,12 +9,14 @@ from importlib.metadata import version
 
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import AIOKafkaConnection
 from aiokafka.consumer import AIOKafkaConsumer
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.producer.producer import AIOKafkaProducer
+from aiokafka.protocol.api import Request
 from aiokafka.protocol.group import JoinGroupRequest
 from faust import Table
 from faust.app import App
@@ -50,6 +52,8 @@ def test_the_version_is_the_one_that_was_read() -> None:
         (Table, "persisted_offset", ["self", "tp"]),
         (Table, "on_rebalance", ["self", "assigned", "revoked", "newly_assigned", "generation_id"]),
         (Table, "on_recovery_completed", ["self", "active_tps", "standby_tps"]),
+        (AIOKafkaAdminClient, "_send_request", ["self", "request", "node_id"]),
+        (Request, "prepare", ["self", "versions"]),
         (AIOKafkaProducer, "send_batch", ["self", "batch", "topic", "partition"]),
         (BatchBuilder, "append", ["self", "timestamp", "key", "value", "headers"]),
     ],
