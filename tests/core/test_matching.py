@@ -496,7 +496,7 @@ def test_a_text_means_the_same_however_long_it_is() -> None:
     words = ["order", "A-1234567", "12.50", "x" * 60]
     assert codes_of([" ".join(words)]) == codes_of(words)
     assert codes_of(["order 12"], values=True) == codes_of(["12"])
-    assert set(asked_codes("x" * 60)) <= codes_of(words)
+    assert codes_of(words).keys() >= set(asked_codes("x" * 60))
     assert set(asked_codes("ord")).isdisjoint(codes_of(words))
 
 
