@@ -35,15 +35,17 @@ def decisive(how: str, outcomes: Sequence[Outcome]) -> int:
 class Turns:
     """What became of the turns of a run that are over, for a check that looks at every turn.
 
-    However many they are, the first of each outcome is all that decides what they come to; one that no missing event could
-    change stands for its outcome before one that it could.
+    However many they are, the first of each outcome is all that decides what they come to, and where events are missing the
+    first that none of them could change.
     """
 
-    __slots__ = ("decided", "firsts", "lowest")
+    __slots__ = ("certain", "decided", "firsts", "lowest")
 
     def __init__(self) -> None:
         self.firsts: dict[str, list[Any]] = {}
-        """Of each outcome the first turn that had it, for certain if there is one: turn, reason, evidence, points, sound."""
+        """Of each outcome the first turn that had it: turn, reason, evidence, points, sound."""
+        self.certain: dict[str, list[Any]] = {}
+        """Likewise the first that had it for certain, where that is another one."""
         self.lowest: float | None = None
         """The lowest score of a turn that was scored."""
         self.decided = False
@@ -51,9 +53,11 @@ class Turns:
 
     def note(self, turn: int, found: Finding, score: float | None) -> None:
         """Remember the outcome of a turn that is over."""
-        if self._is_first(found):
+        first = self.firsts.get(found.outcome)
+        if first is None or (found.sound and not first[4] and found.outcome not in self.certain):
             points = [[p.event_id, p.seq, p.path, p.excerpt] for p in found.points]
-            self.firsts[found.outcome] = [turn, found.reason, found.evidence[:TOLD], points, found.sound]
+            told = [turn, found.reason, found.evidence[:TOLD], points, found.sound]
+            (self.firsts if first is None else self.certain)[found.outcome] = told
         if score is not None:
             self.lowest = score if self.lowest is None else min(self.lowest, score)
 
@@ -66,28 +70,37 @@ class Turns:
         outcomes = [*(Outcome(name) for name in self.firsts), *([] if self.decided else [found.outcome])]
         place = decisive(how, outcomes)
         lowest = min(scores, default=None)
-        if outcomes[place] is found.outcome and not self.decided and self._is_first(found):
-            return Finding(
-                found.outcome, found.reason, f"turn {turn}: {found.evidence}", found.points, found.sound, found.cut
-            ), lowest
-        first, reason, evidence, points, sound = self.firsts[outcomes[place]]
-        told = tuple(Point(*point) for point in points)
-        return Finding(outcomes[place], Reason(reason), f"turn {first}: {evidence}", told, sound), lowest
+        if place == len(self.firsts):
+            return _of_turn(turn, found), lowest
+        return _finding(outcomes[place], self.firsts[outcomes[place]]), lowest
 
-    def _is_first(self, found: Finding) -> bool:
-        first = self.firsts.get(found.outcome)
-        return first is None or (found.sound and not first[4])
+    def for_certain(self, outcome: Outcome, turn: int, found: Finding) -> Finding | None:
+        """Of the turns that had an outcome the first that no missing event could change; None if there is none."""
+        if (told := self.certain.get(outcome)) is not None:
+            return _finding(outcome, told)
+        is_present = found.outcome is outcome and found.sound and not self.decided
+        return _of_turn(turn, found) if is_present else None
 
     def snapshot(self) -> list[Any]:
         """The state as JSON values."""
-        return [self.firsts, self.lowest, self.decided]
+        return [self.firsts, self.lowest, self.decided, self.certain]
 
     @classmethod
     def resume(cls, values: Sequence[Any]) -> "Turns":
         """The turns that gave this snapshot."""
         turns = cls()
-        turns.firsts, turns.lowest, turns.decided = values
+        turns.firsts, turns.lowest, turns.decided, turns.certain = values
         return turns
+
+
+def _of_turn(turn: int, found: Finding) -> Finding:
+    evidence = f"turn {turn}: {found.evidence}"
+    return Finding(found.outcome, found.reason, evidence, found.points, found.sound, found.cut)
+
+
+def _finding(outcome: Outcome, told: Sequence[Any]) -> Finding:
+    turn, reason, evidence, points, sound = told
+    return Finding(outcome, Reason(reason), f"turn {turn}: {evidence}", tuple(Point(*point) for point in points), sound)
 
 
 @dataclass

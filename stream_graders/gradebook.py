@@ -389,7 +389,12 @@ class Gradebook:
         assert turns is not None
         assert entry.turn is not None
         folded, score = turns.folded("any" if how == "any" else "all", entry.turn, found, score_of(found, entry.check))
-        return weigh(folded, frozenset(), at.ordered, self.suite.missing_input), score
+        missing_input = self.suite.missing_input
+        weighed = weigh(folded, frozenset(), at.ordered, missing_input)
+        if weighed.outcome is not folded.outcome:
+            certain = turns.for_certain(folded.outcome, entry.turn, found)
+            weighed = weighed if certain is None else certain
+        return weighed, score
 
     def _of_turn(self, entry: Entry, at: Standpoint) -> Finding:
         """What was found of a run or turn that is over."""

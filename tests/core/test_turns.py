@@ -221,8 +221,10 @@ def test_a_turn_that_fails_for_certain_stands_before_one_that_may_have_passed() 
     effects = fed(session, story)
     effects += session.advance(session.now + 24 * HOUR)
     told = [(v.state, v.outcome, v.evidence) for v in verdicts_of(effects)]
-    evidence = "turn 1: 'hurry' found in transcript"
-    assert told == [("early", "fail", evidence), ("final", "fail", evidence)]
+    assert told == [("final", "fail", "turn 1: 'hurry' found in transcript")]
+    # Of a whole run the first turn that fails is told.
+    [whole] = finals(check(CALM, "all"), run().starts().asks("well?").asks("are you there?").says("hurry up").ends())
+    assert (whole.outcome, whole.evidence) == ("fail", "turn 0: no assistant messages in transcript to check")
 
 
 def test_the_last_turn_says_nothing_early() -> None:
