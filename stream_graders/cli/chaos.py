@@ -29,7 +29,7 @@ from ..chaos import Disturbed
 from ..config import load_fleet
 from ..events import compact, from_json
 from ..security import from_environment, listening
-from ..stream.steps import VARIABLE, Step
+from ..stream.steps import DIED, VARIABLE, Step
 from ..stream.topics import Placement, apply, load_topics, place
 from .errors import Exit, UserError, leave, unreachable
 from .journal import opened
@@ -151,6 +151,8 @@ class Chaos:
         self.asked = asked
         self.told: Counter[str] = Counter()
         """How often each fault came."""
+        self.died: Counter[str] = Counter()
+        """At which steps workers died: one that is killed before it comes to its step does not."""
         self._draw = Random(f"faults/{asked.seed}")  # noqa: S311  (no secrets)
         self._app = f"chaos-{os.getpid()}-{asked.seed}"
         names = [topic.name for topic in load_topics() if not topic.name.startswith("{app}")]
@@ -182,8 +184,10 @@ class Chaos:
                 ]
                 await self._disturb(feed, hands, admin, producer, told)
                 await self._settle(hands, admin)
-                for hand in hands:
+                for n, hand in enumerate(hands):
                     hand.end(signal.SIGTERM)
+                    lines = (folder / f"{n}.log").read_text(errors="replace").splitlines()
+                    self.died.update(line.removeprefix(DIED) for line in lines if line.startswith(DIED))
         finally:
             await producer.stop()
             await admin.close()
@@ -214,7 +218,7 @@ class Chaos:
     ) -> None:
         """Tell the journal in pieces, with a fault now and then: the next one once there was progress after the last."""
         faults = self._faults()
-        at_fault = -1
+        at_fault = 0
         progress = _Progress()
         waiting: list[asyncio.Future[object]] = []
         for fed, (key, value) in enumerate(feed, 1):
@@ -267,7 +271,9 @@ class Chaos:
             await asyncio.to_thread(hand.end, signal.SIGKILL)
             step = fault.removeprefix("die at ")
             if step != fault:
-                hand.start(f"{step}:{self._draw.randint(1, 3)}")
+                # Of a start there is one recovery and one rebalance; batches come one after another.
+                once = step in (Step.RECOVERY, Step.REBALANCE)
+                hand.start(f"{step}:{1 if once else self._draw.randint(1, 3)}")
 
     async def _committed(self, admin: AIOKafkaAdminClient) -> int:
         try:
@@ -354,10 +360,13 @@ def run_chaos(asked: Asked) -> None:
     }
     is_whole = not (result["lost"] or result["different"]) and bool(result["verdicts"])
     if asked.as_json:
-        typer.echo(compact({"fed": feed.counts, "runs": len(feed.runs), "faults": dict(chaos.told), **result}))
+        typer.echo(
+            compact({"fed": feed.counts, "runs": len(feed.runs), "faults": chaos.told, "died_at": chaos.died, **result})
+        )
     else:
         typer.echo(f"{len(feed.runs)} runs; " + ", ".join(f"{count} {what}" for what, count in feed.counts.items()))
         typer.echo("faults: " + ", ".join(f"{count} {what}" for what, count in sorted(chaos.told.items())))
+        typer.echo("died at: " + ", ".join(f"{count} {step}" for step, count in sorted(chaos.died.items())))
         typer.echo(", ".join(f"{count} {what}" for what, count in result.items()))
         for line in (line for one in compared for line in one.shown):
             typer.echo(f"  {line}")

@@ -10,6 +10,8 @@ from enum import StrEnum
 VARIABLE = "SG_DIE_AT"
 """Names a step, and the how manieth time it is to be the last, as ``outputs:3``. For tests of crashes only."""
 
+DIED = "died at step "
+
 
 class Step(StrEnum):
     """Where a worker is in its work."""
@@ -35,6 +37,7 @@ _before = iter(range(int(_count or 1) - 1))
 
 
 def reached(step: Step) -> None:
-    """Die, as by kill -9, if this is the step to die at."""
+    """Die, as by kill -9, if this is the step to die at; a line on standard error says that it was reached."""
     if step == _step and next(_before, None) is None:
+        os.write(2, f"{DIED}{step}\n".encode())
         os.kill(os.getpid(), signal.SIGKILL)

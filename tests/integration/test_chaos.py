@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +28,7 @@ def test_whatever_befalls_workers_every_run_gets_exactly_its_verdicts(kafka: Kaf
     result = json.loads(done.out)
     assert (done.code, result["lost"], result["different"]) == (0, 0, 0), done.err
     assert result["verdicts"] > 8 * result["runs"] * 0.9
+    assert set(result["died_at"]) == set(Step)
     assert set(result["faults"]) == {"kill", "kill all", "restart", "stop", *(f"die at {step}" for step in Step)}
 
 
@@ -49,12 +49,11 @@ def restarted(broker: KafkaBroker, wish: Path) -> Iterator[str]:
     over = threading.Event()
 
     def serve() -> None:
-        while not over.is_set():
+        while not over.wait(0.1):
             if wish.exists():
                 broker.kill()
                 broker.start()
                 wish.unlink()
-            time.sleep(0.1)
 
     thread = threading.Thread(target=serve)
     thread.start()
