@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .events import Event, RunEnd, RunStart, stamp
+from .events import Event, RunEnd, RunStart, part_of_json, stamp
 from .folding import Turns
 from .grading import Grader, RunFacts, Seen
 from .matching.tools import fits
@@ -31,6 +31,7 @@ class Entry:
         "grader",
         "in_turn",
         "is_narrow",
+        "kept",
         "over",
         "published",
         "raised",
@@ -57,6 +58,8 @@ class Entry:
         """Why the references that the run brought cannot be used: reason and evidence."""
         self.violation = "none"
         """Whether somebody was told of a failure: none, told, resolved, or kept for good."""
+        self.kept: Any = None
+        """The state as JSON, encoded when it was last asked for; None once something changed since then (`Gradebook` says so)."""
         self.begin()
 
     def begin(self) -> None:
@@ -121,9 +124,17 @@ class Entry:
             self.raised, self.settled, self.gave_up = fault(error), True, True
             return 0
 
-    def snapshot(self) -> list[Any]:
-        """The state as JSON values."""
+    def snapshot(self) -> Any:
+        """The state as JSON, encoded anew only if it changed: of a run's checks an event changes a few."""
+        if self.kept is None:
+            self.kept = part_of_json(self._told())
+        return self.kept
+
+    def _told(self) -> list[Any]:
         kept = None if isinstance(self.grader, Gone) else self.grader.snapshot()
+        if self._is_plain():
+            told = [self.check.name, self.check.version, kept]
+            return [*told, True, -1, self.decided] if self.settled else told
         told = [
             self.check.name, self.check.version, kept, self.settled, self.revision, self.decided, self.published,
             self.called, self.said, self.violation, self.raised, self.gave_up, self.in_turn, self.astray, self.over,
@@ -134,6 +145,14 @@ class Entry:
         while count > 3 and told[count - 1] == _UNTOUCHED[count - 1]:
             count -= 1
         return told[:count]
+
+    def _is_plain(self) -> bool:
+        """Was nothing said of it yet, and is there nothing to tell but what its grader remembers and what decided it?"""
+        return (
+            self.published is None and self.turn is None and self.said is False and not self.called
+            and (self.settled if self.decided else not self.settled) and self.revision < 0 and self.violation == "none"
+            and self.raised is None and self.unfit is None and not self.gave_up and not self.astray
+        )  # fmt: skip
 
     def restore(self, values: Sequence[Any]) -> None:
         """Take over a state that `snapshot` gave."""

@@ -339,6 +339,11 @@ def compact(value: Any) -> str:
     return _ENCODER.encode(value).decode()
 
 
+def part_of_json(value: Any) -> Any:
+    """A value that was encoded once, to stand in larger ones that `to_json` encodes again and again."""
+    return msgspec.Raw(_ENCODER.encode(value))
+
+
 def expected_from(value: Any) -> Expected:
     """References from their JSON value, as a kept state holds them."""
     return msgspec.convert(value, Expected)

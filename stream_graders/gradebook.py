@@ -85,9 +85,12 @@ class Gradebook:
         kind = type(seen.event)
         late, loose = seen.late, seen.loose
         for entry in self._readers.get(kind, ()):
-            grader = entry.grader
-            if entry.settled or (entry.is_narrow and not self._is_for(entry, seen, see)):
+            if entry.settled:
                 continue
+            entry.kept = None
+            if entry.is_narrow and not self._is_for(entry, seen, see):
+                continue
+            grader = entry.grader
             if (late or loose) and not grader.order_free:
                 if late:
                     continue
@@ -115,6 +118,7 @@ class Gradebook:
         if self._turned and kind is TurnEnd and not seen.late:
             for entry in self._turned:
                 if entry.turn == seen.turn and not entry.over:
+                    entry.kept = None
                     effects += self._end_turn(entry, seen.event, offset, see)
         return effects
 
@@ -131,6 +135,7 @@ class Gradebook:
         for entry in self.entries:
             places = entry.check.grader.references.values()
             if any(expected is None or at_place(expected, place) is not None for place in places):
+                entry.kept = None
                 entry.unfit = [reason, f"the reference that the run brought cannot be used: {reason.meaning}"]
 
     def conclude(self, at: Standpoint, decided: Decided | None) -> list[Publish]:
@@ -229,6 +234,8 @@ class Gradebook:
     # -- while the run is open ---------------------------------------------------------------------------------------
 
     def _bound(self) -> None:
+        for entry in self._growing:
+            entry.kept = None
         sizes = [(entry.size(), n) for n, entry in enumerate(self._growing) if not entry.gave_up]
         while sum(size for size, _ in sizes) > STATE_BYTES:
             largest = max(sizes)
@@ -253,11 +260,12 @@ class Gradebook:
         if type(event) is ToolCall:
             for entry, called in self._uncalled:
                 if fits(event.name, called):
-                    entry.called = True
+                    entry.called, entry.kept = True, None
                     met.append(entry)
         elif self._unsaid and seen.is_assistant:
             folded = seen.text.casefold()
             for entry, said in self._unsaid:
+                entry.kept = None
                 if said in folded:
                     entry.said = True
                     met.append(entry)
@@ -279,7 +287,7 @@ class Gradebook:
             return []
         if not finding.sound:
             return []  # Something may be missing that is not given up yet; what is said early must stay true.
-        entry.revision = 0
+        entry.revision, entry.kept = 0, None
         verdict = self._verdict(entry, finding, at, Stage("early", 0, score_of(finding, check), entry.decided))
         offset = None if entry.decided is None else entry.decided[3]
         return [Publish(verdict, offset), *self._violation(entry, verdict, offset)]
@@ -289,6 +297,7 @@ class Gradebook:
         for entry in self._turned:
             turn = entry.turn
             assert turn is not None
+            entry.kept = None
             if seen.turn == turn:
                 entry.in_turn += not seen.late and not entry.over
             elif entry.turns is not None:
@@ -349,7 +358,7 @@ class Gradebook:
         said = [finding.outcome, finding.reason, _mark(finding.evidence), score]
         if entry.published is not None and entry.published[:4] == said:
             return []
-        entry.revision = max(entry.revision, 0) + 1
+        entry.revision, entry.kept = max(entry.revision, 0) + 1, None
         decided = entry.decided or ending
         offset = None if decided is None else decided[3]
         state: State = "final" if entry.revision == 1 else "amended"
@@ -424,7 +433,7 @@ class Gradebook:
         try:
             finding = entry.grader.finding(facts)
         except Exception as error:  # noqa: BLE001  (as in `take`)
-            entry.raised = fault(error)
+            entry.raised, entry.kept = fault(error), None
             return Finding(Outcome.ERROR, Reason.GRADER_RAISED, entry.raised, sound=True)
         # Behind a gap, or what a silent end hides, there may be another turn, and that would be the last.
         hidden = check.turn == "last" and (facts.lost or facts.tail_unknown)

@@ -17,6 +17,7 @@ A session is in one phase at a time:
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from .entries import Decided, decided_by
@@ -627,7 +628,7 @@ class Session:
                 self.identity,
                 self.expected,
                 sorted(self.flags),
-                *(getattr(self, name) for name in _PLAIN),
+                *_plain(self),
             ]
         )
 
@@ -718,6 +719,7 @@ _PLAIN = (
     "started", "reports", "pins", "since", "quiet_since", "paused", "opened_at", "first_event_id", "last_event_at",
     "tools_seen", "no_messages", "no_results", "tail_unknown", "unreadable", "lost", "disordered", "end", "completion", "until",
 )  # fmt: skip
+_plain = attrgetter(*_PLAIN)
 
 
 def watermark(data: bytes) -> int:
