@@ -133,7 +133,7 @@ class Entry:
     def _told(self) -> list[Any]:
         kept = None if isinstance(self.grader, Gone) else self.grader.snapshot()
         if self._is_plain():
-            told = [self.check.name, self.check.version, kept]
+            told: list[Any] = [self.check.name, self.check.version, kept]
             return [*told, True, -1, self.decided] if self.settled else told
         told = [
             self.check.name, self.check.version, kept, self.settled, self.revision, self.decided, self.published,
