@@ -6,6 +6,7 @@ acknowledgement is awaited. Along the way some defects of Faust 0.15 are mended,
 that this leans on are pinned by a test.
 """
 
+import time
 from asyncio import Future
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +23,10 @@ BATCH = 2_000
 """Records in one Faust message."""
 FETCH_WAIT_MS = 100
 """How long a fetch may wait. Faust's own 1.5 s holds busy partitions up behind idle ones, for one fetch is in flight."""
+FETCH_BYTES = 64 * 1024
+"""How much a patient fetch waits for, if not for `FETCH_WAIT_MS`."""
+EAGER = 2_000
+"""Records a second from which on a fetch takes what is there at once."""
 MAX_BATCH_BYTES = 256 * 1024
 
 Item = tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes]]]
@@ -51,6 +56,26 @@ class BatchSchema(Schema[Any, Any]):
         return decode
 
 
+class Pace:
+    """Whether fetches wait for more: a batch costs the same writes whether one record is in it or a hundred.
+
+    Under a small load a worker that takes each record at once spends its time on writes; under a large one there is enough
+    in every batch, and waiting would only be felt.
+    """
+
+    def __init__(self, now: float) -> None:
+        self.is_patient = False
+        self._since, self._count = now, 0
+
+    def note(self, records: int, now: float) -> None:
+        """So many records came, possibly none; the pace is taken anew every second."""
+        self._count += records
+        passed = now - self._since
+        if passed >= 1.0:
+            self.is_patient = self._count < EAGER * passed
+            self._since, self._count = now, 0
+
+
 class _Thread(driver.AIOKafkaConsumerThread):
     def _create_worker_consumer(self, transport: Any) -> Any:
         consumer = super()._create_worker_consumer(transport)
@@ -70,6 +95,7 @@ class Consumer(driver.Consumer):
         self._inflight: dict[TP, deque[int]] = {}
         self._next: dict[TP, int] = {}
         self._has_joined = False
+        self._pace = Pace(time.monotonic())
 
     def _new_consumer_thread(self) -> _Thread:
         return _Thread(self, loop=self.loop, beacon=self.beacon)
@@ -87,6 +113,9 @@ class Consumer(driver.Consumer):
         for tp, records in got.items():
             if tp.topic == self.app.journal and records:
                 await self._check_gap(tp, records)
+        self._pace.note(sum(map(len, got.values())), time.monotonic())
+        thread: Any = self._thread
+        thread._consumer._fetcher._fetch_min_bytes = FETCH_BYTES if self._pace.is_patient else 1
         return {
             tp: [Batch(records[n : n + BATCH]) for n in range(0, len(records), BATCH)]
             if self._is_batched(tp.topic)

@@ -13,6 +13,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import AIOKafkaConnection
 from aiokafka.consumer import AIOKafkaConsumer
+from aiokafka.consumer.fetcher import Fetcher
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.producer.message_accumulator import BatchBuilder
 from aiokafka.producer.producer import AIOKafkaProducer
@@ -65,6 +66,8 @@ def test_a_hook_has_the_parameters_it_is_called_with(owner: type, name: str, par
 def test_the_attributes_that_are_read_and_set_are_there() -> None:
     source = inspect.getsource(AIOKafkaConsumer.__init__) + inspect.getsource(AIOKafkaConsumer.start)
     assert "fetch_max_wait_ms" in source
+    assert "self._fetcher = Fetcher(" in source
+    assert "self._fetch_min_bytes," in inspect.getsource(Fetcher._get_actions_per_node), "read at each fetch"
     consumer = inspect.getsource(Consumer)
     for name in ("_acked_index", "_acked", "_committed_offset", "_unacked_messages"):
         assert f"self.{name}" in consumer
