@@ -50,12 +50,12 @@ class Publish:
 class Gradebook:
     """The checks of one suite on one run."""
 
-    def __init__(self, suite: Suite, version: str, entries: list[Entry], *, agent_unknown: bool = False) -> None:
+    def __init__(self, suite: Suite, version: str, entries: list[Entry], barred: Reason | None = None) -> None:
         self.suite = suite
         self.version = version
         self.entries = entries
-        self.agent_unknown = agent_unknown
-        """Pinned although nobody named the agent that the suite selects by: nothing can be graded."""
+        self.barred = barred
+        """Why nothing of this run is graded: nobody named the agent that the suite selects by, or it was shed."""
         self.revision = 0
         self.moved = False
         """An outcome is new since the last run verdict."""
@@ -68,15 +68,15 @@ class Gradebook:
         self._await()
 
     @classmethod
-    def open(cls, suite: Suite, expected: Expected | None = None, *, agent_unknown: bool = False) -> "Gradebook":
+    def open(cls, suite: Suite, expected: Expected | None = None, barred: Reason | None = None) -> "Gradebook":
         """A book for a run that was just selected; ``expected`` are the references it brought along."""
         entries = [_entry(check, expected) for check in suite.checks]
-        return cls(suite, suite.version, entries, agent_unknown=agent_unknown)
+        return cls(suite, suite.version, entries, barred)
 
     def take(self, seen: Seen, offset: int, see: "See") -> list[Publish]:
         """Show an event to the checks that read it; what could be said early, and of ended turns, is returned."""
         effects: list[Publish] = []
-        if self.agent_unknown:
+        if self.barred is not None:
             return effects
         if self._turned:
             effects += self._end_turns(seen, offset, see)
@@ -158,6 +158,8 @@ class Gradebook:
         self.moved = False
         lines = tuple(self._line(entry, at) for entry in self.entries)
         stand = self._standing(lines)
+        if self.barred is Reason.SHED:
+            stand = Standing(Outcome.NOT_GRADED, Reason.SHED, None, degraded=False, partially_graded=True)
         counts = dict.fromkeys(map(str, Outcome), 0)
         for line in lines:
             counts[line.outcome] += 1
@@ -200,7 +202,7 @@ class Gradebook:
             self.version,
             self.revision,
             self.moved,
-            self.agent_unknown,
+            False if self.barred is None else self.barred == Reason.AGENT_UNKNOWN or self.barred,
             entries,
             kinds if any(kinds) else 0,
         ]
@@ -208,7 +210,8 @@ class Gradebook:
     @classmethod
     def resume(cls, values: list[Any], loaded: Suite | None, expected: Expected | None = None) -> "Gradebook":
         """The book that gave this snapshot, with the checks that the loaded suite still has (design 5.6)."""
-        name, version, revision, moved, agent_unknown, kept, kinds = values
+        name, version, revision, moved, why, kept, kinds = values
+        barred = Reason.AGENT_UNKNOWN if why is True else Reason(why) if why else None
         suite = loaded or Suite(name, ())
         entries: list[Entry] = []
         for n, value in enumerate(kept):
@@ -219,7 +222,7 @@ class Gradebook:
                 entry = _entry(check, expected)
                 entry.restore(value)
             entries.append(entry)
-        book = cls(suite, version, entries, agent_unknown=agent_unknown)
+        book = cls(suite, version, entries, barred)
         book.revision, book.moved = revision, moved
         return book
 
@@ -363,7 +366,8 @@ class Gradebook:
         offset = None if decided is None else decided[3]
         state: State = "final" if entry.revision == 1 else "amended"
         verdict = self._verdict(entry, finding, at, Stage(state, entry.revision, score, decided))
-        sent = self.suite.publish == "all" or finding.outcome is Outcome.FAIL
+        # A shed run is to cost as little as it may: its run verdict names each check.
+        sent = (self.suite.publish == "all" and self.barred is not Reason.SHED) or finding.outcome is Outcome.FAIL
         sent = sent or (entry.published is not None and entry.published[4])
         entry.published = [*said, sent]
         self.moved = True
@@ -379,9 +383,8 @@ class Gradebook:
         return [Publish(record, offset)]
 
     def _concluded(self, entry: Entry, at: Standpoint) -> Finding:
-        if self.agent_unknown:
-            text = "no event named the agent, and the suite selects by it"
-            return Finding(Outcome.NOT_GRADED, Reason.AGENT_UNKNOWN, text, sound=True)
+        if self.barred is not None:
+            return Finding(Outcome.NOT_GRADED, self.barred, _BARRED[self.barred], sound=True)
         return self._found(entry, at) if entry.gathers else self._of_turn(entry, at)
 
     def _found(self, entry: Entry, at: Standpoint) -> Finding:
@@ -467,6 +470,12 @@ class Gradebook:
 
     def _verdict(self, entry: Entry, finding: Finding, at: Standpoint, stage: Stage) -> Verdict:
         return verdict_of(self.suite, self.version, entry, finding, at, self._flags(at), stage)
+
+
+_BARRED = {
+    Reason.AGENT_UNKNOWN: "no event named the agent, and the suite selects by it",
+    Reason.SHED: "the worker was behind when the run began, and the suite leaves such runs out",
+}
 
 
 class See:

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.exposition import choose_encoder
 
 from .suites import Suite
-from .verdicts import Identity, Outcome, RunVerdict, Verdict, Violation
+from .verdicts import Identity, Outcome, Reason, RunVerdict, Verdict, Violation
 
 AGENTS = 100
 """Agents with series of their own; the next ones are counted together as ``other``."""
@@ -57,6 +57,7 @@ class Metrics:
         self.early = self._counter("early_verdicts", "Verdicts before the run's end.", *check)
         self.amended = self._counter("amended_verdicts", "Verdicts changed by a late event.", *check)
         self.runs = self._counter("run_verdicts", "Runs by their first final outcome.", *run, "suite", "outcome")
+        self.shed = self._counter("runs_shed", "Runs left ungraded because the worker was behind.", *run, "suite")
         self.violations = self._counter("violations", "Violations told of.", *run, "suite", "check")
         self.latency = Histogram(
             "verdict_latency_seconds",
@@ -69,6 +70,9 @@ class Metrics:
         self.lag = self._gauge("consumer_lag_records", "Records not read yet, of owned partitions.", "partition")
         self.lag_seconds = self._gauge(
             "consumer_lag_seconds", "Age of the last record read while records wait, else 0.", "partition"
+        )
+        self.shedding = self._gauge(
+            "shedding_lag_seconds", "The lag that suites shed runs by, 0 while they shed none.", "partition"
         )
         self.state_keys = self._gauge("state_keys", "Runs remembered.")
         self.state_bytes = self._gauge("state_bytes", "Bytes of the states of remembered runs.")
@@ -117,6 +121,8 @@ class Metrics:
             for line in record.checks:
                 self.verdicts.labels(*run, record.suite, line.check, line.outcome).inc()
             self.runs.labels(*run, record.suite, record.outcome).inc()
+            if record.reason is Reason.SHED:
+                self.shed.labels(*run, record.suite).inc()
             self.completed.labels(*run, record.completion).inc()
 
     def _run(self, agent: str | None, environment: str | None) -> tuple[str, str]:

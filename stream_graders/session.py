@@ -62,6 +62,8 @@ class At(NamedTuple):
     size: int = 0
     misplaced: bool = False
     """The partition is not the one that the run id belongs to."""
+    behind: int = 0
+    """How far behind the worker is, in milliseconds, as it wrote down before it read the record; 0 unless a suite sheds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +355,6 @@ class Session:
         return None
 
     def _release(self, released: list[tuple[Event, int | None]], effects: list[Effect], at: At | None = None) -> None:
-        size = 0 if at is None else at.size
         for event, filled in released:
             if is_loss(event):
                 self._lose()
@@ -365,7 +366,7 @@ class Session:
             elif self.phase == "new" and not isinstance(event, OPENERS):
                 self.ledger.skipped += 1
             elif self.phase in ("new", "waiting"):
-                self._await_agent(event, size, filled, effects)
+                self._await_agent(event, at, filled, effects)
             else:
                 self._apply(event, self.offset, filled, effects)
                 if self.phase == "closed":
@@ -373,18 +374,18 @@ class Session:
         if self.order.inferred:
             self.flags.add("order_inferred")
 
-    def _await_agent(self, event: Event, size: int, filled: int | None, effects: list[Effect]) -> None:
+    def _await_agent(self, event: Event, at: At | None, filled: int | None, effects: list[Effect]) -> None:
         if self.phase == "new":
             self.phase, self.since, self.quiet_since = "waiting", self.now, self.now
-        self.waiting.append((event, size, self.offset, filled))
+        self.waiting.append((event, 0 if at is None else at.size, self.offset, filled))
         self._learn(event)
         too_much = len(self.waiting) > HELD_EVENTS or sum(item[1] for item in self.waiting) > HELD_BYTES
         if self.identity.agent is not None or too_much:
-            self._select(effects, force=too_much)
+            self._select(effects, force=too_much, behind=0 if at is None else at.behind)
 
     # -- selection -------------------------------------------------------------------------------------------------
 
-    def _select(self, effects: list[Effect], *, force: bool) -> None:
+    def _select(self, effects: list[Effect], *, force: bool, behind: int = 0) -> None:
         """Pin the suites for this run; ``force`` where nobody will name the agent in time."""
         unknown = self.identity.agent is None
         refusals: list[str] = []
@@ -392,7 +393,9 @@ class Session:
             refusal = suite.select.refusal(self.identity, but_agent=unknown)
             if suite.name in self.pins or refusal is None:
                 blind = unknown and suite.select.asks_agent
-                book = Gradebook.open(suite, self.expected, agent_unknown=blind)
+                sheds = suite.shed is not None and suite.shed.leaves_out(self.run_id, behind)
+                barred = Reason.AGENT_UNKNOWN if blind else Reason.SHED if sheds else None
+                book = Gradebook.open(suite, self.expected, barred)
                 if "expected_dropped" in self.flags:
                     book.lack(None, Reason.STATE_LIMIT)
                 self.books.append(book)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -129,6 +129,23 @@ class Scoring:
     """The score from which a run passes: of ``weighted`` 0 to 1, of ``composite`` 0 to 5; ``severity`` has none."""
 
 
+@dataclass(frozen=True)
+class Shed:
+    """Which runs a suite does without while its worker is behind."""
+
+    behind: int
+    """Milliseconds of lag from which on a run that begins may be left out."""
+    keep: float
+    """The share of runs that is graded all the same, 0 to 1."""
+
+    def leaves_out(self, run_id: str, behind: int) -> bool:
+        """Is a run left out that began this far behind? Always the same ones: who keeps more keeps all of who keeps less."""
+        if behind < self.behind:
+            return False
+        drawn = blake2b(run_id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(drawn) >= self.keep * 2**64
+
+
 TurnWord = Literal["last", "each", "any", "all"]
 Turn = int | TurnWord
 """Which turn a check looks at: one by its number from 0, the last, or every turn and how their outcomes fold."""
@@ -235,6 +252,8 @@ class Suite:
     publish: Literal["all", "fails"] = "all"
     ungraded_items: tuple[str, ...] = ()
     """What a person has to look at, since no check does: listed in each run verdict (R59)."""
+    shed: Shed | None = None
+    """None grades every run, however late."""
 
     @cached_property
     def version(self) -> str:
@@ -253,6 +272,8 @@ class Suite:
         ]
         rest = {name: getattr(self, name) for name in ("name", "missing_input", "evidence", "publish")}
         parts = {name: asdict(getattr(self, name)) for name in ("about", "select", "completion", "scoring")}
+        if self.shed is not None:  # As with a check: a suite without it keeps its version.
+            parts["shed"] = asdict(self.shed)
         return _hashed({**rest, **parts, "checks": checks})
 
     @cached_property
@@ -290,6 +311,11 @@ class Fleet:
     def by_name(self) -> dict[str, Suite]:
         """The suites by name."""
         return {suite.name: suite for suite in self.suites}
+
+    @cached_property
+    def sheds_from(self) -> tuple[int, ...]:
+        """The lags from which on a suite leaves runs out, in milliseconds."""
+        return tuple(sorted({suite.shed.behind for suite in self.suites if suite.shed is not None}))
 
 
 def plain_settings(grader: Grader) -> dict[str, Any]:

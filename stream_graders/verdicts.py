@@ -142,6 +142,7 @@ class Reason(ClosedList):
     NO_PROBE = "no_probe", "nothing has looked at the state that the check asks about"
     SAMPLED_OUT = "sampled_out", "the run was not drawn for the check"
     MOOT = "moot", "another outcome made the check needless"
+    SHED = "shed", "the worker was too far behind when the run began, and the suite grades only a share of such runs"
     EXPECTED_LATE = "expected_late", "the run's own reference came after the events that it is compared with"
     # run verdicts
     ALL_PASSED = "all_passed", "every check that was graded passed"

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import groupby
@@ -17,7 +17,7 @@ from ..events import compact, from_json, to_json
 from ..security import from_environment
 from ..stream.replay import Beginnings, Replay
 from ..suites import Fleet
-from ..verdicts import RunVerdict, Verdict, Violation
+from ..verdicts import Reason, RunVerdict, Verdict, Violation
 from .errors import Exit, UserError, leave
 from .journal import Log, Record, opened
 from .places import topic_of
@@ -125,8 +125,11 @@ def replay_journal(asked: Asked) -> None:
     partial = going_on if until is None else again.replays[0].going_on(amendable=True)
     versions = {suite.name: suite.version for suite in fleets[0]}
     same = True
+    # Which runs were shed is the worker's to say: the journal does not tell how far behind it was.
+    sheds = bool(fleets[0].sheds_from)
+    shed = {of for name in asked.published for of in _shed(topic[0], name)} if sheds else set[tuple[str, str]]()
     for name in asked.published:
-        found = compare(topic[0], name, again.said[0], partial, versions)
+        found = compare(topic[0], name, again.said[0], partial, versions, shed)
         found.print(as_json=asked.as_json)
         same = same and found.is_same
     if asked.write is not None:
@@ -216,6 +219,8 @@ class Compared:
     not_given_again: int = 0
     not_published: int = 0
     of_another_suite: int = 0
+    shed: int = 0
+    """Of runs that the worker shed: graded here, and not there."""
     shown: list[str] = field(default_factory=list)
     """The places of the first ones that differ."""
 
@@ -240,7 +245,23 @@ class Compared:
         echo(iter([f"{self.topic}: {told}", *(f"       {line}" for line in self.shown)]))
 
 
-def compare(bootstrap: str, topic: str, said: Said, partial: set[str], versions: Mapping[str, str]) -> Compared:
+def _shed(bootstrap: str, topic: str) -> Iterator[tuple[str, str]]:
+    """Run and suite of each run verdict that says that the run was shed."""
+    with opened(bootstrap, topic) as log:
+        for record in log.records():
+            value = from_json(record.value or b"null")
+            if isinstance(value, dict) and value.get("reason") == Reason.SHED and "checks" in value:
+                yield value["run_id"], value["suite"]
+
+
+def compare(
+    bootstrap: str,
+    topic: str,
+    said: Said,
+    partial: set[str],
+    versions: Mapping[str, str],
+    shed: Container[tuple[str, str]] = (),
+) -> Compared:
     """Hold a topic of verdicts against what the journal gives, for the runs that lie wholly in what was graded.
 
     Args:
@@ -249,6 +270,7 @@ def compare(bootstrap: str, topic: str, said: Said, partial: set[str], versions:
         said: what the journal gives.
         partial: runs of which the journal may have more.
         versions: of each suite, the version that it was graded by: what another one said is only counted.
+        shed: run and suite of what the worker shed: only counted too.
 
     Raises:
         UserError: Kafka does not answer, or there is no such topic.
@@ -265,7 +287,9 @@ def compare(bootstrap: str, topic: str, said: Said, partial: set[str], versions:
             place = f"{topic}, partition {record.partition}, offset {record.offset}: run {value['run_id']}"
             schemas.add(value["schema"])
             mine = said.ids.get(value["id"])
-            if mine is None:
+            if (value["run_id"], value["suite"]) in shed:
+                result.shed += 1
+            elif mine is None:
                 is_ours = versions.get(value["suite"]) == value["suite_version"]
                 if is_ours:
                     result.note("not_given_again", place)
@@ -279,7 +303,10 @@ def compare(bootstrap: str, topic: str, said: Said, partial: set[str], versions:
                 found.add(value["id"])
     for key, (run, data) in said.ids.items():
         # A topic holds one kind of record: of the other one nothing is missing in it.
-        if run in runs and key not in found and (not schemas or from_json(data)["schema"] in schemas):
+        if run not in runs or key in found:
+            continue
+        value = from_json(data)
+        if (not schemas or value["schema"] in schemas) and (run, value["suite"]) not in shed:
             result.note("not_published", f"run {run}")
     return result
 

@@ -19,7 +19,7 @@ from pydantic import (
 from ..folding import Combination
 from ..grading import Grader
 from ..matching.durations import milliseconds
-from ..suites import About, Check, Completion, Scoring, Select, Suite, Turn, TurnWord, Unless, When
+from ..suites import About, Check, Completion, Scoring, Select, Shed, Suite, Turn, TurnWord, Unless, When
 from ..verdicts import Notify, Severity
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)]
@@ -120,6 +120,13 @@ class CompletionModel(Model):
     remember: Duration = Completion.remember
 
 
+class ShedModel(Model):
+    """Which runs are left out while the worker is behind."""
+
+    behind: Duration
+    keep: Annotated[float, Field(ge=0, lt=1)]
+
+
 class ScoringModel(Model):
     """How checks become the run's outcome."""
 
@@ -212,6 +219,7 @@ class SuiteModel(AboutModel):
     evidence: Literal["excerpts", "full", "none"] = "excerpts"
     publish: Literal["all", "fails"] = "all"
     ungraded_items: list[str] = []
+    shed: ShedModel | None = None
     checks: list[CheckModel]
 
     @field_validator("checks")
@@ -229,6 +237,7 @@ class SuiteModel(AboutModel):
             ("select", "not"): UnlessModel,
             ("completion",): CompletionModel,
             ("scoring",): ScoringModel,
+            ("shed",): ShedModel,
             ("checks",): CheckModel,
             ("checks", "when"): WhenModel,
         }
@@ -246,4 +255,5 @@ class SuiteModel(AboutModel):
             self.evidence,
             self.publish,
             tuple(self.ungraded_items),
+            None if self.shed is None else Shed(**dict(self.shed)),
         )

@@ -30,8 +30,9 @@ log = logging.getLogger("stream_graders.worker")
 
 REQUEST_BYTES = 8 * 1024 * 1024
 """The producer's own limit, above every topic's."""
-BUFFERED = 256
-"""Batches that may wait: enough that a fetch never stalls, few enough to bound memory."""
+BUFFERED = 128
+"""Batches that may wait, each of at most one partition's fetch (1 MiB): more than a second of work, which is how long Faust sleeps when they are
+full, and few enough to bound memory whatever the lag."""
 
 
 class App(faust.App):

@@ -16,6 +16,7 @@ from ..session import At, Bury, Effect, Ledger, Session, StateError, kept_deadli
 from ..suites import Fleet
 from ..verdicts import RunVerdict, Verdict, Violation
 from ..wire import Refused, decode
+from .overload import KEY, Overload
 from .topics import partition_of
 
 LIVE = 20_000
@@ -123,6 +124,9 @@ class Desk:
         self._gone: dict[bytes, int] = {}
         """Kept states that need not be remembered, with their watermark."""
         self._out = Outputs()
+        self._overload = Overload(kept.get(KEY))
+        self.behind_by = self._overload.last
+        """How far behind the worker was when it last looked, in milliseconds; counts once it is written down."""
         self._due_of = {key: due for key, data in kept.items() if (due := kept_deadline(data)) is not None}
         self._due = [(due, key) for key, due in self._due_of.items()]
         heapq.heapify(self._due)
@@ -179,7 +183,11 @@ class Desk:
     @property
     def runs(self) -> int:
         """Runs that are remembered, in whatever phase."""
-        return len(self._kept)
+        return len(self._kept) - (KEY in self._kept)
+
+    def mark(self) -> bytes | None:
+        """What is to be written down before the next record is graded, under `overload.KEY`; None if nothing changed."""
+        return self._overload.snapshot() if self._overload.mark(self.read + 1, self.behind_by) else None
 
     # -- out ---------------------------------------------------------------------------------------------------------
 
@@ -210,7 +218,8 @@ class Desk:
     def _feed(self, record: Record, event: Event) -> None:
         key = record.key or event.run_id.encode()
         live = self._touched.get(key) or self._at_work(key)
-        at = At(record.timestamp, record.offset, len(record.value or b""), live.misplaced)
+        behind = self._overload.at(record.offset)
+        at = At(record.timestamp, record.offset, len(record.value or b""), live.misplaced, behind)
         try:
             effects = live.session.feed(event, at)
         except StateError:

@@ -9,6 +9,7 @@ from ..metrics import Metrics, Server
 from ..settings import Settings
 from ..verdicts import RunVerdict
 from . import batching
+from .overload import KEY
 from .table import StateTable
 from .worker import Worker
 
@@ -102,13 +103,15 @@ class Observer:
         for partition in self._lagging - owned:
             metrics.lag.remove(str(partition))  # Left in place, another worker's partition would be counted twice.
             metrics.lag_seconds.remove(str(partition))
+            metrics.shedding.remove(str(partition))
         self._lagging = owned
         for partition, desk in self._worker.desks.items():
             end = batching.end_of(self._app, partition)
             lag = max(0, (end or 0) - desk.read - 1) if desk.read >= 0 else 0
             metrics.lag.labels(str(partition)).set(lag)
             metrics.lag_seconds.labels(str(partition)).set(max(0.0, now - desk.clock / 1000) if lag else 0)
-        metrics.state_keys.set(sum(map(len, self._table.kept.values())))
+            metrics.shedding.labels(str(partition)).set(desk.behind_by / 1000)
+        metrics.state_keys.set(sum(len(kept) - (KEY in kept) for kept in self._table.kept.values()))
         metrics.state_bytes.set(self._table.size)
 
     def _is_healthy(self) -> bool:

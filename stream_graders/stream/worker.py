@@ -13,7 +13,7 @@ from aiokafka.errors import MessageSizeTooLargeError, TopicAuthorizationFailedEr
 from faust.types import TP
 
 from ..suites import Fleet
-from . import batching, guards, rights
+from . import batching, guards, overload, rights
 from .desk import Counts, Desk, Output, Outputs
 from .guards import WorkerExit
 from .steps import Step, reached
@@ -45,6 +45,9 @@ class Worker:
         async for first in stream.events():
             generation = self.app.consumer_generation_id
             self.begin(generation)
+            self._look_behind(first, first.value[0])
+            if not await self._mark(generation):
+                continue
             events = self._grade(stream, first)
             reached(Step.GRADED)
             partitions = {event.message.partition for event in events}
@@ -90,10 +93,13 @@ class Worker:
         while event is not None:
             events.append(event)
             self.desk(event.message.partition).grade(event.value)
+            self._look_behind(event, event.value[-1])
             records += len(event.value)
             size += sum(len(record.value or b"") for record in event.value)
             if records >= RECORDS or size >= BYTES or time.monotonic() >= ends:
                 break
+            if any(desk.behind_by for desk in self.desks.values()):
+                break  # Each partition is looked at before its next record, which may have come after a long pause.
             event = batching.queued(self.app, stream)
         for partition in {event.message.partition for event in events}:
             self.desk(partition).advance()
@@ -106,6 +112,25 @@ class Worker:
             output.states = {**states, **output.states}
             output.removed = {**removed, **output.removed}
         return outputs
+
+    async def _mark(self, generation: int) -> bool:
+        """Write down how far behind the partitions are, where a suite asks and it is another; False as with `_write`."""
+        marks = {p: mark for p, desk in self.desks.items() if (mark := desk.mark()) is not None}
+        if marks:
+            states: dict[int, list[Output]] = {p: [(overload.KEY, mark, [])] for p, mark in marks.items()}
+            await self._durable({self.table.changelog_topic_name: states})
+            if self.app.consumer_generation_id != generation:
+                return False
+            for partition, mark in marks.items():
+                self.table.put(partition, {overload.KEY: mark})
+        return True
+
+    def _look_behind(self, event: Any, record: Any) -> None:
+        """How long ago a record was appended, where a suite asks; it counts once it is written down."""
+        if self.fleet.sheds_from:
+            desk = self.desk(event.message.partition)
+            lag = round(time.time() * 1000 - record.timestamp)
+            desk.behind_by = overload.level(lag, desk.behind_by, self.fleet.sheds_from)
 
     async def _write(self, outputs: Mapping[int, Outputs], generation: int) -> bool:
         """Make outputs durable, then states; False if the group moved on, and another worker reads these records again."""

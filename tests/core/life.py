@@ -29,11 +29,13 @@ class Life:
         suites = (self.suites,) if isinstance(self.suites, Suite) else tuple(self.suites)
         self.session = Session(Fleet(suites), self.run_id, self.ledger)
 
-    def feed(self, *events: Event | Iterable[Event], size: int = 300, misplaced: bool = False) -> "Life":
+    def feed(
+        self, *events: Event | Iterable[Event], size: int = 300, misplaced: bool = False, behind: int = 0
+    ) -> "Life":
         """These events come now."""
         for told in events:
             for event in [told] if isinstance(told, Event) else told:
-                at = At(self.now, self.session.offset + 1, size, misplaced)
+                at = At(self.now, self.session.offset + 1, size, misplaced, behind)
                 self.effects += self.session.feed(event, at)
         return self
 
