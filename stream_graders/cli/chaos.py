@@ -27,8 +27,9 @@ from aiokafka.errors import KafkaError
 
 from ..chaos import Disturbed
 from ..config import load_fleet
-from ..events import compact, from_json
+from ..events import compact
 from ..security import from_environment, listening
+from ..session import kept_phase
 from ..stream.steps import DIED, VARIABLE, Step
 from ..stream.topics import Placement, apply, load_topics, place
 from .errors import Exit, UserError, leave, unreachable
@@ -303,7 +304,7 @@ class Chaos:
         phases: dict[bytes, str] = {}
         with opened(self.asked.bootstrap, f"{self._app}-runs-changelog") as log:
             for record in log.records():
-                phases[record.key or b""] = "" if record.value is None else from_json(record.value)[3]
+                phases[record.key or b""] = "" if record.value is None else kept_phase(record.value)
         return sum(phase in ("new", "waiting", "open") for phase in phases.values())
 
 
