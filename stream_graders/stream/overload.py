@@ -31,6 +31,8 @@ class Overload:
 
     def at(self, offset: int) -> int:
         """How far behind the worker is for a record, in milliseconds."""
+        if not self._marks:
+            return 0  # Nearly always, and once an event.
         return next((behind for first, behind in reversed(self._marks) if first <= offset), 0)
 
     def mark(self, offset: int, behind: int) -> bool:
