@@ -5,7 +5,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,6 +15,8 @@ from stream_graders.events import Event, Expected, RunStart, from_json, to_json
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = (ROOT / os.environ.get("SG_REAL_DATA", "../shared/data")).resolve()
 OPENED = 500
+"""Runs open at a time."""
+T = TypeVar("T")
 
 
 def runs() -> list[list[Event]]:
@@ -81,24 +83,36 @@ def _reference(record: Any, info: Any, tasks: dict[str, Any]) -> tuple[list[dict
     return [{"tool": a["name"], "args": a["arguments"]} for a in mine], own or str(record["task_id"])
 
 
-def records(count: int, seed: int = 7) -> list[tuple[bytes, bytes]]:
-    """Key and value of at least ``count`` journal records: whole runs, repeated under other ids, 500 open at a time."""
-    draw = random.Random(seed)
+def records(count: int, seed: int = 7, opened: int = OPENED) -> list[tuple[bytes, bytes]]:
+    """Key and value of at least ``count`` journal records: whole runs, repeated under other ids, some open at a time."""
     recorded = [[(event.run_id, to_json(event)) for event in run] for run in runs()]
-    waiting = _repeated(recorded)
-    live: list[Iterator[tuple[bytes, bytes]]] = []
-    told: list[tuple[bytes, bytes]] = []
-    while live or len(told) < count:
-        while len(live) < OPENED and len(told) < count:
-            live.append(next(waiting))
+    return list(interleaved(_repeated(recorded), random.Random(seed), opened, count))
+
+
+def interleaved(
+    waiting: Iterator[Iterator[T]], draw: random.Random, opened: int = OPENED, count: int | None = None
+) -> Iterator[T]:
+    """What runs hold, an item of a random one at a time; begins none once it has given ``count`` items."""
+    live: list[Iterator[T]] = []
+    told = 0
+    more = True
+    while live or more:
+        while more and len(live) < opened:
+            run = next(waiting, None) if count is None or told < count else None
+            if run is None:
+                more = False
+            else:
+                live.append(run)
+        if not live:
+            return
         n = draw.randrange(len(live))
-        record = next(live[n], None)
-        if record is not None:
-            told.append(record)
+        item = next(live[n], None)
+        if item is not None:
+            told += 1
+            yield item
         else:
             live[n] = live[-1]
             live.pop()
-    return told
 
 
 def _repeated(recorded: list[list[tuple[str, bytes]]]) -> Iterator[Iterator[tuple[bytes, bytes]]]:
