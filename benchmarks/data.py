@@ -4,6 +4,8 @@ import gzip
 import os
 import random
 from collections.abc import Iterator
+from itertools import count as count_up
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -83,10 +85,14 @@ def _reference(record: Any, info: Any, tasks: dict[str, Any]) -> tuple[list[dict
     return [{"tool": a["name"], "args": a["arguments"]} for a in mine], own or str(record["task_id"])
 
 
-def records(count: int, seed: int = 7, opened: int = OPENED) -> list[tuple[bytes, bytes]]:
-    """Key and value of at least ``count`` journal records: whole runs, repeated under other ids, some open at a time."""
-    recorded = [[(event.run_id, to_json(event)) for event in run] for run in runs()]
-    return list(interleaved(_repeated(recorded), random.Random(seed), opened, count))
+def records(count: int, seed: int = 7) -> list[tuple[bytes, bytes]]:
+    """Key and value of at least ``count`` journal records: whole runs, repeated under other ids, 500 open at a time."""
+    return list(interleaved(_repeated(), random.Random(seed), count=count))
+
+
+def broken_off(count: int, opened: int = OPENED, seed: int = 7) -> list[tuple[bytes, bytes]]:
+    """The first ``count`` of such records with so many runs open at a time, and at the end."""
+    return list(islice(interleaved(_repeated(), random.Random(seed), opened), count))
 
 
 def interleaved(
@@ -115,11 +121,15 @@ def interleaved(
             live.pop()
 
 
-def _repeated(recorded: list[list[tuple[str, bytes]]]) -> Iterator[Iterator[tuple[bytes, bytes]]]:
-    turn = 0
-    while True:
+def _repeated() -> Iterator[Iterator[tuple[bytes, bytes]]]:
+    recorded = [[(event.run_id, to_json(event)) for event in run] for run in runs()]
+    for turn in count_up():
         for run in recorded:
-            name = run[0][0]
-            old, new = f'"{name}'.encode(), f'"{turn}-{name}'.encode()
-            yield iter([(new[1:], value.replace(old, new)) for _, value in run])
-        turn += 1
+            yield _renamed(run, turn)
+
+
+def _renamed(run: list[tuple[str, bytes]], turn: int) -> Iterator[tuple[bytes, bytes]]:
+    name = run[0][0]
+    old, new = f'"{name}'.encode(), f'"{turn}-{name}'.encode()
+    for _, value in run:
+        yield new[1:], value.replace(old, new)

@@ -1,10 +1,10 @@
 """Writes records to a topic, as fast as it can or at a rate: a process of its own, in an environment with confluent-kafka.
 
-    feeder.py BOOTSTRAP TOPIC FILE RATE SECONDS TIMES
+    feeder.py BOOTSTRAP TOPIC FILE RATE COUNT TIMES
 
-FILE holds a record a line, key, tab, value. It says that it is ready, and begins at the first line on its standard input. At RATE 0
-it writes each record once; otherwise it goes on for SECONDS, and over the file again, with other keys, when it comes to its end. To
-TIMES it writes when each record was sent (seconds since 1970, doubles); to standard output, at last, what it reached.
+FILE holds a record a line, key, tab, value. It says that it is ready, and begins at the first line on its standard input. It sends
+COUNT records, at RATE 0 as fast as it can, and goes over the file again, with other keys, when it comes to its end. To TIMES it
+writes when each record was sent (seconds since 1970, doubles); to standard output, at last, what it reached.
 """
 
 import json
@@ -32,7 +32,7 @@ def records(path: Path) -> Iterator[tuple[bytes, bytes]]:
             yield new, value.replace(b'"' + key, b'"' + new)
 
 
-def main(bootstrap: str, topic: str, path: Path, rate: float, seconds: float, times: str) -> None:
+def main(bootstrap: str, topic: str, path: Path, rate: float, count: int, times: str) -> None:
     producer = Producer(
         {
             "bootstrap.servers": bootstrap,
@@ -45,7 +45,6 @@ def main(bootstrap: str, topic: str, path: Path, rate: float, seconds: float, ti
             "queue.buffering.max.kbytes": 2_000_000,
         }
     )
-    count = int(rate * seconds) if rate else sum(1 for _ in path.open("rb"))
     waiting = records(path)
     sent, latest = array("d"), 0.0
     print("ready", flush=True)
@@ -67,7 +66,8 @@ def main(bootstrap: str, topic: str, path: Path, rate: float, seconds: float, ti
     producer.flush()
     with open(times, "wb") as out:  # noqa: PTH123  (array writes to a plain file)
         sent.tofile(out)
-    print(json.dumps({"sent": count, "seconds": took, "rate": count / took, "latest": latest}), flush=True)
+    told = {"sent": count, "seconds": took, "rate": count / took, "latest": latest, "cpu": time.process_time()}
+    print(json.dumps(told), flush=True)
 
 
 def _send(producer: Producer, topic: str, key: bytes, value: bytes) -> None:
@@ -81,5 +81,5 @@ def _send(producer: Producer, topic: str, key: bytes, value: bytes) -> None:
 
 
 if __name__ == "__main__":
-    bootstrap, topic, path, rate, seconds, times = sys.argv[1:]
-    main(bootstrap, topic, Path(path), float(rate), float(seconds), times)
+    bootstrap, topic, path, rate, count, times = sys.argv[1:]
+    main(bootstrap, topic, Path(path), float(rate), int(count), times)

@@ -1,10 +1,12 @@
 """What the benchmarks on Apache Kafka share: a broker, topics of a measurement's own, a feeder, a worker, a file of results."""
 
 import asyncio
+import atexit
 import hashlib
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,13 +14,13 @@ import time
 import urllib.request
 import uuid
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from aiokafka.admin import AIOKafkaAdminClient
 
@@ -36,6 +38,7 @@ JOURNAL, VERDICTS, RUN_VERDICTS = "agent.events.v1", "agent.verdicts.v1", "agent
 PATIENCE = 120.0
 """Seconds until a worker or an engine has to be ready."""
 Records = Iterable[tuple[bytes, bytes]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,9 @@ class Lab:
     """One Apache Kafka for all measurements of a command, gone with all that they made at its end."""
 
     def __enter__(self) -> Self:
+        signal.signal(
+            signal.SIGTERM, signal.default_int_handler
+        )  # Whoever ends a benchmark wants its processes gone too.
         self._folder = tempfile.TemporaryDirectory(prefix="benchmarks-")
         self.folder = Path(self._folder.name)
         self.broker = KafkaBroker(self.folder / "kafka").start()
@@ -112,9 +118,9 @@ class Lab:
         self.feed(made, written).wait()
         return made.journal
 
-    def feed(self, at: Place, written: Written, rate: float = 0.0, seconds: float = 0.0) -> "Feed":
-        """A feeder that has begun: all records at once, or at a rate for so long."""
-        return Feed(at, written, rate, seconds)
+    def feed(self, at: Place, written: Written, rate: float = 0.0, count: int | None = None) -> "Feed":
+        """A feeder that has begun: as fast as it can, or at a rate; each record once, or so many, again under other keys."""
+        return Feed(at, written, rate, written.count if count is None else count)
 
     def clear(self, *places: Place) -> None:
         """Delete what a measurement left: disks are small."""
@@ -132,9 +138,9 @@ class Lab:
 class Feed:
     """The feeder at work; see feeder.py."""
 
-    def __init__(self, at: Place, written: Written, rate: float, seconds: float) -> None:
+    def __init__(self, at: Place, written: Written, rate: float, count: int) -> None:
         self._times = at.folder / "times"
-        told = (at.bootstrap, at.journal, written.path, rate, seconds, self._times)
+        told = (at.bootstrap, at.journal, written.path, rate, count, self._times)
         self._process = subprocess.Popen(
             list(map(str, (python_of("confluent"), HERE / "feeder.py", *told))),
             stdin=subprocess.PIPE,
@@ -144,14 +150,22 @@ class Feed:
         assert self._process.stdout is not None
         assert self._process.stdin is not None
         self._output = self._process.stdout
+        atexit.register(self.kill)
         if self._output.readline() != "ready\n":
             raise SystemExit("benchmarks: the feeder did not start; its output is above")
         self.began = time.time()
         self._process.stdin.write("go\n")
         self._process.stdin.flush()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.kill()
+
     @property
     def pid(self) -> int:
+        """Its process id, while it runs."""
         return self._process.pid
 
     @property
@@ -160,10 +174,11 @@ class Feed:
         return self._process.poll() is None
 
     def wait(self) -> dict[str, Any]:
-        """Wait until all is sent and acknowledged: how many records, in which time, at which rate, and how late the latest."""
+        """Wait until all is acknowledged: how many records were sent, in which time, at which rate, the latest how late."""
         said = self._output.readline()
         if self._process.wait() or not said:
             raise SystemExit("benchmarks: the feeder failed; its output is above")
+        atexit.unregister(self.kill)
         told: dict[str, Any] = json.loads(said)
         return told
 
@@ -174,9 +189,10 @@ class Feed:
         return sent
 
     def kill(self) -> None:
-        """End it."""
+        """End it, if it still sends."""
         self._process.kill()
         self._process.wait()
+        atexit.unregister(self.kill)
 
 
 def python_of(name: str) -> Path:
@@ -216,6 +232,23 @@ def until(condition: Callable[[], bool], what: str, program: Started, patience: 
             raise SystemExit(f"benchmarks: {what} did not happen within {patience:.0f} s")
         time.sleep(0.01)
     return before
+
+
+def in_turn(rounds: int, jobs: Mapping[str, Callable[[], T]]) -> dict[str, list[T]]:
+    """Do each job so many times, one after another in turn. One that fails is told of, and left out with what it had."""
+    found: dict[str, list[T]] = {name: [] for name in jobs}
+    for n in range(rounds):
+        for name, job in jobs.items():
+            if name not in found:
+                continue
+            try:
+                found[name].append(job())
+            except SystemExit as error:
+                print(f"{name}: left out\n{error}", file=sys.stderr)
+                del found[name]
+            else:
+                print(f"{name}: measured, {n + 1} of {rounds}", file=sys.stderr)
+    return found
 
 
 def circumstances() -> dict[str, Any]:

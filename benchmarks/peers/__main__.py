@@ -12,13 +12,14 @@ import argparse
 import statistics
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..account import Account, Answer, Key
-from ..lab import VERDICTS, Lab, circumstances, save, table, until
+from ..lab import VERDICTS, Lab, circumstances, in_turn, save, table, until
 from ..watch import Watch
 from . import work
-from .engines import ENGINES, Engine
+from .engines import ENGINES, OURS, Engine
 from .oracle import answers
 
 SAMPLED = 0.2
@@ -80,13 +81,19 @@ def main() -> None:
     with Lab() as lab:
         works = {small: list(work.records(options.runs // (5 if small else 1))) for small in (False, True)}
         journals = {small: lab.filled(lab.write(records)) for small, records in works.items()}
-        rows: dict[str, list[dict[str, Any]]] = {engine.name: [] for engine in engines}
-        for _ in range(options.rounds):
-            for engine in engines:
-                events, journal = works[engine.small], journals[engine.small]
-                due = answers(events, early=engine.is_ours)
-                rows[engine.name].append(measure(lab, engine, journal, len(events), due))
-                _progress(engine.name, rows[engine.name][-1])
+        due = {ours: {small: answers(told, early=ours) for small, told in works.items()} for ours in (False, True)}
+        jobs = {
+            engine.name: partial(
+                measure,
+                lab,
+                engine,
+                journals[engine.small],
+                len(works[engine.small]),
+                due[engine.is_ours][engine.small],
+            )
+            for engine in engines
+        }
+        rows = in_turn(options.rounds, jobs)
     show(rows)
     save("peers", started, options, rows)
 
@@ -108,17 +115,16 @@ def show(rows: dict[str, list[dict[str, Any]]]) -> None:
         "wrong",
         "others",
     )
-    ours: list[float] = []
+    ours = _rates(rows.get(OURS.name, []))
     lines = []
     for name, measured in rows.items():
-        rates = [one["events"] / one["wall"] / 1e3 for one in measured]
-        ours = ours or rates
+        rates = _rates(measured)
         lines.append(
             (
                 name,
                 f"{statistics.median(rates):.1f}",
                 f"{min(rates):.0f} to {max(rates):.0f}",
-                f"{statistics.median(rate / of for rate, of in zip(rates, ours, strict=True)):.2f}",
+                f"{statistics.median(rate / of for rate, of in zip(rates, ours, strict=True)):.2f}" if ours else "-",
                 *(f"{_median(measured, of, per_million=True):.1f}" for of in ("cpu", "cpu_with_start", "broker_cpu")),
                 f"{_median(measured, 'peak_mb'):.0f}",
                 f"{_median(measured, 'start'):.1f}",
@@ -129,16 +135,14 @@ def show(rows: dict[str, list[dict[str, Any]]]) -> None:
     table(head, lines)
 
 
+def _rates(measured: Sequence[dict[str, Any]]) -> list[float]:
+    """Thousand events a second."""
+    return [one["events"] / one["wall"] / 1e3 for one in measured]
+
+
 def _median(measured: Sequence[dict[str, Any]], of: str, *, per_million: bool = False) -> float:
     values = (one[of] / one["events"] * 1e6 if per_million else one[of] for one in measured)
     return float(statistics.median(values))
-
-
-def _progress(name: str, one: dict[str, Any]) -> None:
-    print(
-        f"{name}: {one['events'] / one['wall'] / 1e3:.1f} k events/s, {one['lost']} lost, {one['wrong']} wrong",
-        flush=True,
-    )
 
 
 if __name__ == "__main__":

@@ -10,10 +10,11 @@ which the last record does.
 
 import argparse
 import time
+from functools import partial
 from typing import Any
 
 from ..account import Account
-from ..lab import Lab, circumstances, save, table
+from ..lab import Lab, circumstances, in_turn, save, table
 from . import work
 from .engines import LIVE, Engine
 from .live import Live
@@ -32,9 +33,8 @@ def measure(
     """Feed an engine these records at a rate, and kill it after so many seconds."""
     account = Account(answers(records, early=engine.is_ours))
     written = lab.write(records)
-    with Live(lab, engine) as live:
+    with Live(lab, engine) as live, lab.feed(live.at, written, rate) as feed:
         foreign, earlier = lab.foreign(), live.program
-        feed = lab.feed(live.at, written, rate, len(records) / rate)
         restarted, back, last = 0.0, 0.0, time.time()
         while time.time() - last < (SETTLES if account.is_complete() and not feed.running else IDLE):
             for arrived, key, answer, value in live.verdicts():
@@ -48,7 +48,7 @@ def measure(
             time.sleep(0.005)
         told = feed.wait()
         own = earlier.sample() + live.program.sample()
-        others = foreign.cores(but=own)
+        others = foreign.cores(but=own + told["cpu"])
     return {"back": back, "fed": told, "foreign_cores": others, **vars(account.sum())}
 
 
@@ -66,12 +66,11 @@ def main() -> None:
     started = circumstances()
     count = int(options.rate * options.seconds)
     records = list(work.records(count // 24 + 600, seed=11))[:count]
-    rows: dict[str, list[dict[str, Any]]] = {engine.name: [] for engine in engines}
     with Lab() as lab:
-        for _ in range(options.rounds):
-            for engine in engines:
-                rows[engine.name].append(measure(lab, engine, records, options.rate, options.kill_at))
-                print(f"{engine.name}: {rows[engine.name][-1]}", flush=True)
+        jobs = {
+            engine.name: partial(measure, lab, engine, records, options.rate, options.kill_at) for engine in engines
+        }
+        rows = in_turn(options.rounds, jobs)
     counts = ("due", "lost", "duplicate", "changed", "wrong", "wrong_last")
     head = ("", "due", "lost", "twice", "changed", "wrong", "left wrong", "first verdict after s")
     table(head, [

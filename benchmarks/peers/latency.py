@@ -7,10 +7,11 @@ python -m benchmarks.peers.latency --rate 500 --seconds 5
 import argparse
 import statistics
 import time
+from functools import partial
 from typing import Any
 
 from ..account import Account, Key, spread
-from ..lab import Lab, circumstances, save, table
+from ..lab import Lab, circumstances, in_turn, save, table
 from . import work
 from .engines import LIVE, Engine
 from .live import Live
@@ -24,9 +25,8 @@ def measure(lab: Lab, engine: Engine, records: list[tuple[bytes, bytes]], rate: 
     due = answers(records, early=engine.is_ours)
     account, arrivals = Account(due), dict[Key, float]()
     written = lab.write(records)
-    with Live(lab, engine) as live:
+    with Live(lab, engine) as live, lab.feed(live.at, written, rate) as feed:
         foreign = lab.foreign()
-        feed = lab.feed(live.at, written, rate, len(records) / rate)
         last = time.time()
         while (feed.running or not account.is_complete()) and time.time() - last < IDLE:
             for arrived, key, answer, value in live.verdicts():
@@ -36,7 +36,7 @@ def measure(lab: Lab, engine: Engine, records: list[tuple[bytes, bytes]], rate: 
             live.program.check()
             time.sleep(0.005)
         told, sent = feed.wait(), feed.times()
-        others = foreign.cores(but=live.program.sample())
+        others = foreign.cores(but=live.program.sample() + told["cpu"])
     ends = {key.decode(): sent[n] for n, (key, value) in enumerate(records) if b'"type":"run.end"' in value}
     late = [
         arrived - ends[run]
@@ -62,12 +62,9 @@ def main() -> None:
     started = circumstances()
     count = int(options.rate * (options.seconds + options.warm))
     records = list(work.records(count // 24 + 600, seed=11))[:count]
-    rows: dict[str, list[dict[str, Any]]] = {engine.name: [] for engine in engines}
     with Lab() as lab:
-        for _ in range(options.rounds):
-            for engine in engines:
-                rows[engine.name].append(measure(lab, engine, records, options.rate, options.warm))
-                print(f"{engine.name}: {rows[engine.name][-1]}", flush=True)
+        jobs = {engine.name: partial(measure, lab, engine, records, options.rate, options.warm) for engine in engines}
+        rows = in_turn(options.rounds, jobs)
     head = ("", "p50 ms", "p90", "p99", "max", "verdicts", "lost", "wrong", "others")
     table(head, [
         (
