@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from typing import Any, Self, TypeVar
 from aiokafka.admin import AIOKafkaAdminClient
 
 from stream_graders.stream.topics import Placement, apply, load_topics, place
-from tests.kafka.broker import KafkaBroker, free_ports
+from tests.kafka.broker import POM, KafkaBroker, free_ports, missing_tools
 
 from .data import ROOT
 from .machine import Foreign, Started, cpu_of
@@ -81,9 +82,10 @@ class Lab:
     """One Apache Kafka for all measurements of a command, gone with all that they made at its end."""
 
     def __enter__(self) -> Self:
-        signal.signal(
-            signal.SIGTERM, signal.default_int_handler
-        )  # Whoever ends a benchmark wants its processes gone too.
+        if missing := missing_tools():
+            raise SystemExit(f"benchmarks: Apache Kafka needs {' and '.join(missing)} on the path")
+        # Whoever ends a benchmark wants its processes gone too: an interrupt leaves by every `finally`.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         self._folder = tempfile.TemporaryDirectory(prefix="benchmarks-")
         self.folder = Path(self._folder.name)
         self.broker = KafkaBroker(self.folder / "kafka").start()
@@ -260,7 +262,7 @@ def circumstances() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load": os.getloadavg(),
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in ("aiokafka", "faust-streaming", "msgspec", "orjson")},
+        "versions": _versions(),
     }
 
 
@@ -284,6 +286,17 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
             *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
         ]
         print("  ".join(cells).rstrip())
+
+
+def _versions() -> dict[str, str]:
+    ours = {name: version(name) for name in ("aiokafka", "faust-streaming", "msgspec", "orjson")}
+    broker = re.findall(r"<(kafka).version>(.+?)<", POM.read_text())
+    others = [
+        (f"{pins.stem}: {name}", pin)
+        for pins in sorted((HERE / "requirements").glob("*.txt"))
+        for name, pin in re.findall(r"^(bytewax|confluent-kafka|quixstreams)==(.+)$", pins.read_text(), re.MULTILINE)
+    ]
+    return {**ours, **dict(broker), **dict(others)}
 
 
 def _git(*words: str) -> str:

@@ -1,6 +1,6 @@
 """Ours and other engines on one piece of work, on the same topic, one after another in turn.
 
-    python -m benchmarks.peers                       489,000 events, three rounds; about 20 minutes
+    python -m benchmarks.peers                       489,000 events, three rounds; some ten minutes
     python -m benchmarks.peers --runs 1000 --rounds 1    to see that it works
 
 The topic is filled before. The clock of an engine runs from its first event to its last verdict that a reader of committed

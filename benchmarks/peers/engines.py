@@ -118,7 +118,11 @@ ENGINES = (
     Engine("Bytewax, no recovery", _program("bytewax", "on_bytewax"), durable=False),
     QUIX,
     KAFKA_STREAMS,
-    Engine("stock faust-streaming", _program(None, "on_faust", "worker", "-l", "warn", "--without-web"), small=True),
+    Engine(
+        "stock faust-streaming, a fifth",
+        _program(None, "on_faust", "worker", "-l", "warn", "--without-web"),
+        small=True,
+    ),
     AIOKAFKA,
     Engine("bare confluent-kafka loop", _program("confluent", "bare_confluent"), durable=False),
 )
