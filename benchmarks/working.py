@@ -7,7 +7,7 @@ stands before them was graded and published.
 import re
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -18,10 +18,14 @@ from stream_graders.stream.topics import partition_of
 from stream_graders.testing import run
 from tests.kafka.broker import free_ports
 
-from .lab import PARTITIONS, PATIENCE, RUN_VERDICTS, Place, Records, is_ready, until
+from .lab import PARTITIONS, RUN_VERDICTS, Place, Records, is_ready, until
 from .machine import Started
 from .watch import Watch
 
+SAMPLED = 0.2
+"""Seconds between two looks at the processes."""
+READ_WITHIN = 1_200.0
+"""Seconds in which a journal has to be read."""
 STEADY = 1.0
 """Seconds for which several workers have to be ready together: until then one more may join, and move partitions."""
 
@@ -90,21 +94,8 @@ class Working:
             if time.time() >= ends:
                 return before
 
-    def until_closed(
-        self,
-        word: str = "closing",
-        patience: float = 10 * PATIENCE,
-        runs: int = PARTITIONS,
-        look: Callable[[], object] = float,
-    ) -> float:
-        """Wait until the run verdicts of the closing runs are visible, or of so many; when the last of them was.
-
-        Args:
-            word: what their names begin with.
-            patience: seconds until they have to be.
-            runs: how many of them.
-            look: called meanwhile, five times a second.
-        """
+    def until_closed(self, word: str = "closing", runs: int = PARTITIONS) -> float:
+        """Wait until the run verdicts of so many closing runs with this word are visible; when the last of them was."""
         looked = 0.0
 
         def seen() -> bool:
@@ -112,13 +103,14 @@ class Working:
             for arrived, name in self._runs():
                 if name.startswith(word):
                     self._closed.setdefault(name, arrived)
-            if time.time() - looked > 0.2:
+            if time.time() - looked > SAMPLED:
                 looked = time.time()
-                self.sample()
-                look()
+                for program in self.programs:
+                    program.check()
+                    program.sample()
             return sum(name.startswith(word) for name in self._closed) >= runs
 
-        until(seen, "the run verdicts of the closing runs", self.programs[0], patience)
+        until(seen, "the run verdicts of the closing runs", self.programs[0], READ_WITHIN)
         return max(at for name, at in self._closed.items() if name.startswith(word))
 
     def sample(self) -> float:
