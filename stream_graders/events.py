@@ -284,13 +284,15 @@ def stamp(ts: datetime | int | str) -> str:
             moment = _EPOCH + timedelta(microseconds=ts // 1000)
         except OverflowError:
             return f"{ts}ns"
+    elif ts.tzinfo is UTC:
+        moment = ts
     else:
         try:
             moment = ts.astimezone(UTC)
         except OverflowError:  # The first or last hours of the calendar, in another zone.
             return ts.isoformat()
     precision = "microseconds" if moment.microsecond % 1000 else "milliseconds"
-    return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"
+    return moment.isoformat(timespec=precision)[: -len("+00:00")] + "Z"
 
 
 _ENCODER = msgspec.json.Encoder()
