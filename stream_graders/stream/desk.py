@@ -21,8 +21,9 @@ from .topics import partition_of
 
 LIVE = 20_000
 """Sessions kept decoded; the rest are bytes."""
-ADVANCES = 2_000
-"""Runs whose deadline passed that one batch moves on: a hundred thousand may fall silent at once."""
+ADVANCES = 200
+"""Runs whose deadline passed that are moved on together: a hundred thousand may fall silent at once, and a worker that
+moved them all would stand still."""
 
 _at = tuple.__new__  # What `At` does in a call of its own, which costs three times as much, for each event.
 Headers = list[tuple[str, bytes]]

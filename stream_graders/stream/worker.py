@@ -58,8 +58,7 @@ class Worker:
             reached(Step.ACKED)
             observe()
             while behind := {partition for partition in partitions if self.desk(partition).behind}:
-                for partition in behind:
-                    self.desk(partition).advance()
+                self.advance(behind)
                 if not await self._write(self._taken(behind), generation):
                     break
                 observe()
@@ -83,6 +82,15 @@ class Worker:
             desk = self.desks[partition] = Desk(self.fleet, place, self.table.kept[partition], self.counts)
         return desk
 
+    def advance(self, partitions: set[int]) -> None:
+        """Move on runs whose deadline passed, a portion of each partition in turn, for as long as a batch may take."""
+        ends = time.monotonic() + SECONDS
+        while behind := [partition for partition in partitions if self.desk(partition).behind]:
+            for partition in behind:
+                self.desk(partition).advance()
+                if time.monotonic() >= ends:
+                    return
+
     # -- one batch ---------------------------------------------------------------------------------------------------
 
     def _grade(self, stream: Any, first: Any) -> list[Any]:
@@ -101,8 +109,7 @@ class Worker:
             if any(desk.behind_by for desk in self.desks.values()):
                 break  # Each partition is looked at before its next record, which may have come after a long pause.
             event = batching.queued(self.app, stream)
-        for partition in {event.message.partition for event in events}:
-            self.desk(partition).advance()
+        self.advance({event.message.partition for event in events})
         return events
 
     def _taken(self, partitions: set[int]) -> dict[int, Outputs]:

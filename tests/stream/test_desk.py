@@ -14,9 +14,13 @@ from stream_graders.graders.agentlasso.tool_not_called import ToolNotCalled
 from stream_graders.graders.vally.assistant_contains_tool_output import AssistantContainsToolOutput
 from stream_graders.graders.vally.transcript_contains import TranscriptContains
 from stream_graders.session import Session
-from stream_graders.stream.desk import Counts, Desk, Outputs
+from stream_graders.stream import worker as worker_module
+from stream_graders.stream.desk import ADVANCES, Counts, Desk, Outputs
+from stream_graders.stream.table import StateTable
+from stream_graders.stream.worker import Worker
 from stream_graders.suites import Completion, Fleet
 from stream_graders.testing import run, suite_of
+from stream_graders.verdicts import RunVerdict
 
 SUITE = suite_of(
     ToolNotCalled("db.drop"),
@@ -225,12 +229,30 @@ def test_a_record_that_a_session_fails_on_is_buried_and_its_run_goes_on_as_incom
 
 
 def test_a_hundred_thousand_silent_runs_are_moved_on_in_portions() -> None:
-    table = Table()
-    table.batch(recorded([run(f"run-{n}").says("welcome").events[0] for n in range(5_000)], every=0))
+    table, count = Table(), 5 * ADVANCES // 2
+    table.batch(recorded([run(f"run-{n}").says("welcome").events[0] for n in range(count)], every=0))
     tick = to_json(Tick(schema=SCHEMA))
-    first = table.batch([Record(None, tick, 5_000, 20_000)])
-    assert len(first.run_verdicts) == 2_000
+    first = table.batch([Record(None, tick, count, 20_000)])
+    assert len(first.run_verdicts) == ADVANCES
     assert table.desk.behind
-    rest = [len(table.batch([Record(None, tick, 5_001 + n, 20_000)]).run_verdicts) for n in range(3)]
-    assert rest == [2_000, 1_000, 0]
+    rest = [len(table.batch([Record(None, tick, count + 1 + n, 20_000)]).run_verdicts) for n in range(3)]
+    assert rest == [ADVANCES, ADVANCES // 2, 0]
     assert not table.desk.behind
+
+
+def test_a_worker_moves_silent_runs_on_for_no_longer_than_a_batch_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, worker = Counts(), Worker(None, StateTable.__new__(StateTable), FLEET, {}, 12)
+    silent = recorded([run(f"run-{n}").says("welcome").events[0] for n in range(2 * ADVANCES)], every=0)
+    for partition in range(12):
+        desk = worker.desks[partition] = Desk(FLEET, ("journal", partition, 12), {}, counts)
+        desk.grade(silent)
+        desk.take(0)
+        desk.grade([Record(None, to_json(Tick(schema=SCHEMA)), len(silent), 20_000)])
+    counts.published.clear()
+    monkeypatch.setattr(worker_module, "SECONDS", 0.0)
+    worker.advance(set(worker.desks))
+    assert sum(isinstance(record, RunVerdict) for record in counts.published) == ADVANCES
+    assert sum(desk.behind for desk in worker.desks.values()) == 12
+    monkeypatch.setattr(worker_module, "SECONDS", 60.0)
+    worker.advance(set(worker.desks))
+    assert not any(desk.behind for desk in worker.desks.values())
