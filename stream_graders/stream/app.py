@@ -30,6 +30,8 @@ log = logging.getLogger("stream_graders.worker")
 
 REQUEST_BYTES = 8 * 1024 * 1024
 """The producer's own limit, above every topic's."""
+METADATA_MS = 30_000
+"""After how long at the latest a worker notices that the journal has grown."""
 BUFFERED = 128
 """Batches that may wait, each of at most one partition's fetch (1 MiB): more than a second of work, which is how long Faust sleeps when they are
 full, and few enough to bound memory whatever the lag."""
@@ -73,6 +75,19 @@ class App(faust.App):
         if await slots.is_taken(settings):
             told = f"another worker runs as slot {settings.slot!r} of {settings.app}: give each its own --slot"
             guards.end(WorkerExit.SETTINGS, told)
+
+    async def check_partitions(self, assigned: set[TP]) -> None:
+        """End the process if it was not given the states with the runs: the journal is gone, or has grown."""
+        owned = {tp.partition for tp in assigned if tp.topic == self.journal}
+        if owned == {tp.partition for tp in assigned if tp.topic in self.tables.changelog_topics}:
+            return
+        try:
+            await start.partitions(self.settings)
+        except (start.TopicMisfitError, TopicError) as error:
+            guards.end(WorkerExit.DATA, str(error))
+        except (RightsError, KafkaError, OSError) as error:
+            log.warning("the topics could not be looked at: %s", error)
+        guards.end(WorkerExit.FAULT, "the group shared out the journal without the states of its runs; start it again")
 
 
 def run(settings: Settings, fleet: Fleet) -> int:
@@ -151,6 +166,7 @@ def build(settings: Settings, fleet: Fleet, partitions: int) -> tuple[App, Obser
         broker_rebalance_timeout=10.0,
         broker_request_timeout=20.0,
         consumer_auto_offset_reset="earliest",
+        consumer_metadata_max_age_ms=METADATA_MS,
         consumer_group_instance_id=slots.member_name(settings.app, settings.slot),
         stream_buffer_maxsize=BUFFERED,
         table_standby_replicas=0,

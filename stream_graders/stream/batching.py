@@ -124,9 +124,16 @@ class Consumer(driver.Consumer):
         }
 
     async def _check_gap(self, tp: TP, records: list[Any]) -> None:
-        """A jump in offsets is a transaction marker, or records that retention took from under a lagging worker."""
+        """A jump in offsets is a transaction marker, or records that retention took from under a lagging worker.
+
+        A jump back is a rebalance, or another log that is shorter than what was read.
+        """
         expected = self._next.get(tp)
         self._next[tp] = records[-1].offset + 1
+        if expected is not None and records[0].offset < expected:
+            last = (await self.highwaters(tp))[tp]
+            if last < expected:
+                guards.made_anew(f"{tp.topic}/{tp.partition}", expected, last)
         if expected is not None and records[0].offset > expected:
             first = (await self.earliest_offsets(tp))[tp]
             if first > expected:
@@ -176,6 +183,7 @@ class Consumer(driver.Consumer):
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
         self._has_joined = True
+        await self.app.check_partitions(assigned)
         await super().on_partitions_assigned(assigned, generation_id)
 
     async def perform_seek(self) -> None:

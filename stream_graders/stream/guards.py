@@ -20,6 +20,7 @@ PRODUCE = 60.0
 STOP = 20.0
 """Seconds that a stop may take; supervisors commonly wait for thirty before they kill."""
 BEAT = 0.2
+ANEW = "the states of its runs have read further than it goes, so start with a new --app"
 
 
 class WorkerExit(IntEnum):
@@ -84,15 +85,12 @@ class StallGuard:
 
 def lost_at_start(place: str, committed: int, first: int, last: int) -> NoReturn:
     """The committed offset lies outside the log."""
-    if committed < first:
-        what = f"retention removed {first - committed} records that were never graded"
-    else:
-        what = "the topic was made anew, or another cluster answers"
+    where = f"{place}: committed {committed}, the log holds {first} to {last}"
+    if committed > last:
+        end(WorkerExit.DATA, f"{where}: the topic was made anew, or another cluster answers; {ANEW}")
+    what = f"retention removed {first - committed} records that were never graded"
     command = "`stream-graders worker --accept-loss`"
-    told = (
-        f"{place}: committed {committed}, the log holds {first} to {last}: {what}; to go on from {first} run {command}"
-    )
-    end(WorkerExit.DATA, told)
+    end(WorkerExit.DATA, f"{where}: {what}; to go on from {first} run {command}")
 
 
 def lost_while_running(place: str, expected: int, first: int) -> NoReturn:
@@ -100,3 +98,8 @@ def lost_while_running(place: str, expected: int, first: int) -> NoReturn:
     what = f"retention removed {first - expected} records before they were graded"
     command = "`stream-graders worker --accept-loss`"
     end(WorkerExit.DATA, f"{place}: expected {expected}, the log starts at {first}: {what}; to go on run {command}")
+
+
+def made_anew(place: str, read: int, last: int) -> NoReturn:
+    """The log ends before what was read of it."""
+    end(WorkerExit.DATA, f"{place}: read up to {read}, the log ends at {last}: the topic was made anew; {ANEW}")

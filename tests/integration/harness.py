@@ -12,14 +12,15 @@ import time
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.records_to_delete import RecordsToDelete
-from aiokafka.errors import GroupCoordinatorNotAvailableError
+from aiokafka.errors import GroupCoordinatorNotAvailableError, KafkaConnectionError, KafkaError
 from aiokafka.structs import ConsumerRecord
 
 from stream_graders.cli.runs import Graded, records
@@ -34,6 +35,8 @@ from stream_graders.verdicts import RunVerdict, Verdict
 
 PATIENCE = 120.0
 """Seconds that a condition may take before a story has failed; it takes a few."""
+PAUSE = 0.02
+"""Seconds between two looks: asked without a pause, a worker does nothing but answer."""
 HERE = Path(__file__).parent
 STARTED: list[subprocess.Popen[bytes]] = []
 """Every worker process that was started, so that none is left behind."""
@@ -58,11 +61,14 @@ class Stage:
     message_bytes: int | None = None
     """For the journal and the dead letters, where a story needs records larger than the files allow."""
     app: str = field(default_factory=lambda: f"t{uuid.uuid4().hex[:8]}")
+    front: str = ""
+    """What the topics' names begin with, where they are another stage's; else the app."""
 
     @property
     def names(self) -> dict[str, str]:
         """The physical topic names by the names in the files."""
-        return {topic.name: f"{self.app}.{topic.name}" for topic in load_topics() if not topic.name.startswith("{app}")}
+        front = self.front or self.app
+        return {topic.name: f"{front}.{topic.name}" for topic in load_topics() if not topic.name.startswith("{app}")}
 
     def topic(self, role: str) -> str:
         """The physical name of the topic in this role."""
@@ -250,33 +256,51 @@ class Feed:
         self._events = events
         self._piece = piece
         self._at_once = threading.Event()
-        self._pool = ThreadPoolExecutor(max_workers=1)
-        self._telling: Future[None] | None = None
+        self._telling: Future[None] = Future()
 
     def __enter__(self) -> "Feed":
-        self._telling = self._pool.submit(self._tell)
+        # A daemon: in a story that failed the broker may be gone, and a producer waits for it.
+        threading.Thread(target=self._run, daemon=True).start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._at_once.set()
-        self._pool.shutdown()
+        if kind is None:
+            self._telling.result()
 
     def finish(self, worker: WorkerProcess) -> None:
-        """Tell the rest at once, and wait until all is graded."""
-        assert self._telling is not None
+        """Tell the rest at once, and wait until as many records are graded; ticks may be among them."""
         assert not self._telling.done(), "the story ran out of events before its end"
         self._at_once.set()
         self._telling.result()
-        until(lambda: self._stage.committed() == len(self._events), "the journal being read to its end", worker)
+        until(lambda: self._stage.committed() >= len(self._events), "the journal being read to its end", worker)
+
+    def _run(self) -> None:
+        try:
+            self._tell()
+        except BaseException as error:  # noqa: BLE001  (for whoever asks for the result)
+            self._telling.set_exception(error)
+        else:
+            self._telling.set_result(None)
 
     def _tell(self) -> None:
         for told in range(0, len(self._events), self._piece):
-            while not self._at_once.wait(0.05) and self._stage.committed() < told:
+            while not self._at_once.wait(0.05) and not self._is_committed(told):
                 pass
             if self._at_once.is_set():
-                self._stage.tell(self._events[told:])
+                self._send(self._events[told:])
                 return
-            self._stage.tell(self._events[told : told + self._piece])
+            self._send(self._events[told : told + self._piece])
+
+    def _is_committed(self, told: int) -> bool:
+        with suppress(KafkaError):  # The broker may be away.
+            return self._stage.committed() >= told
+        return False
+
+    def _send(self, events: Sequence[Event]) -> None:
+        while True:
+            with suppress(KafkaConnectionError):  # Nothing was sent: a producer that has begun waits for its broker.
+                return self._stage.tell(events)
 
 
 def free_port() -> int:
@@ -309,16 +333,40 @@ def is_ready(port: int) -> bool:
         return False
 
 
-def until(condition: Callable[[], bool], what: str, worker: WorkerProcess | None = None) -> None:
+def unreachable_since(port: int) -> float:
+    """Since when the worker that serves this port misses its broker; 0 if it does not."""
+    return Metrics(port).of("broker_unreachable_since_timestamp_seconds")
+
+
+def graded_by(port: int) -> float:
+    """How many events the worker that serves this port has graded."""
+    return Metrics(port).of("events_total", fate="graded")
+
+
+def hold(seconds: float, condition: Callable[[], bool], what: str, worker: WorkerProcess) -> None:
+    """Let a fault last; fail if the worker ends in that time, or a condition does not hold at its end."""
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        assert worker.process is not None
+        with suppress(subprocess.TimeoutExpired):
+            worker.wait(min(1.0, seconds))
+        assert worker.process.poll() is None, f"the worker ended\n{worker.output()[-4000:]}"
+    assert condition(), f"{what} is not so after {seconds:.0f} s\n{worker.output()[-4000:]}"
+
+
+def until(
+    condition: Callable[[], bool], what: str, worker: WorkerProcess | None = None, patience: float = PATIENCE
+) -> None:
     """Wait for a condition; fail, with the worker's output, if it does not come true or the worker ends before."""
-    ends = time.monotonic() + PATIENCE
+    ends = time.monotonic() + patience
     while not condition():
         gone = worker is not None and worker.process is not None and worker.process.poll() is not None
         if time.monotonic() > ends or gone:
             told = "" if worker is None else worker.output()[-4000:]
             raise AssertionError(
-                f"{what} did not happen ({'the worker ended' if gone else f'{PATIENCE:.0f} s'})\n{told}"
+                f"{what} did not happen ({'the worker ended' if gone else f'{patience:.0f} s'})\n{told}"
             )
+        time.sleep(PAUSE)
 
 
 def graded_offline(fleet: Fleet, files: Sequence[Path]) -> dict[str, bytes]:

@@ -19,8 +19,11 @@ from tests.integration.harness import (
     WorkerProcess,
     expected,
     free_port,
+    graded_by,
+    hold,
     is_ready,
     stories,
+    unreachable_since,
     until,
     verdicts,
     written,
@@ -89,6 +92,32 @@ def test_an_old_state_written_after_the_removal_does_not_revive_its_run(kafka: K
     assert found == [("done", "silence"), ("open", "silence")]
 
 
+def test_a_worker_that_stood_still_for_45_seconds_neither_changes_a_verdict_nor_revives_a_run(
+    kafka: KafkaBroker, tmp_path: Path
+) -> None:
+    suite = written(tmp_path / "brief.yaml", SHOP + "completion: {amend_window: 1s, remember: 1s}\n")
+    stage = Stage(kafka.bootstrap).set()
+    events = stories(0, 1_200)
+    ports = {"a": free_port(), "b": free_port()}
+    one, two = (WorkerProcess(stage, [suite], slot, "--metrics-port", str(port)) for slot, port in ports.items())
+    with one, two, Feed(stage, events) as feed:
+        until(lambda: is_ready(ports["a"]) and graded_by(ports["a"]) > 0, "the first worker being at work", one)
+        before = graded_by(ports["a"])
+        until(lambda: graded_by(ports["a"]) > before, "progress", one)
+        one.signal(signal.SIGSTOP)
+        hold(45, lambda: Metrics(ports["b"]).of("runs_completed_total") > 0, "the other worker going on", two)
+        feed.finish(two)
+        until(lambda: len(stage.read("run_verdicts")) >= 1_200, "a verdict on each run", two)
+        until(lambda: set(values(last_states(stage)).values()) == {None}, "every state being removed", two)
+        one.signal(signal.SIGCONT)
+        assert one.wait() == 3
+        assert "stood still for" in one.output().splitlines()[-1]
+        one.start()
+        until(lambda: is_ready(ports["a"]), "the first worker being back", one)
+        assert set(values(last_states(stage)).values()) == {None}
+    assert verdicts(stage) == expected(suite, events)
+
+
 @pytest.mark.requires_kafka
 def test_a_broker_that_dies_and_comes_back_costs_neither_a_verdict_nor_the_worker(tmp_path: Path, suite: Path) -> None:
     events = stories(0, 240)
@@ -128,14 +157,6 @@ def test_asked_to_stop_while_the_broker_is_away_it_does_not_wait_for_it(tmp_path
             worker.start()
             until(lambda: stage.committed() == len(events), "the journal being read to its end", worker)
         assert verdicts(stage) == expected(suite, events)
-
-
-def unreachable_since(port: int) -> float:
-    return Metrics(port).of("broker_unreachable_since_timestamp_seconds")
-
-
-def graded_by(port: int) -> float:
-    return Metrics(port).of("events_total", fate="graded")
 
 
 def test_a_second_worker_that_comes_and_goes_under_load_changes_no_verdict(kafka: KafkaBroker, suite: Path) -> None:

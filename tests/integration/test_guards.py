@@ -11,6 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from stream_graders.events import from_json
 from stream_graders.testing import Story, run
 from tests.integration.harness import Stage, WorkerProcess, until
+from tests.integration.topics import delete, grow, recreate
 from tests.kafka.broker import KafkaBroker
 
 SUITE = """
@@ -33,26 +34,6 @@ def stories(first: int, last: int) -> list[Story]:
 
 def tell(stage: Stage, told: list[Story]) -> None:
     stage.tell(event for story in told for event in story)
-
-
-def recreate(stage: Stage) -> None:
-    """Delete the journal and make it anew, empty."""
-
-    async def delete_journal() -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=stage.bootstrap)
-        await admin.start()
-        try:
-            await admin.delete_topics([stage.topic("journal")])
-        finally:
-            await admin.close()
-
-    asyncio.run(delete_journal())
-    until(lambda: _made_anew(stage), "the journal being made anew")
-
-
-def _made_anew(stage: Stage) -> bool:
-    stage.set()
-    return not stage.read("journal")
 
 
 def offsets(stage: Stage) -> dict[int, int]:
@@ -96,6 +77,10 @@ def test_retention_that_overtakes_a_running_worker_ends_it(kafka: KafkaBroker, s
         worker.signal(signal.SIGCONT)
         assert worker.wait() == 78
     assert "before they were graded" in worker.output()
+    graded = len(stage.read("run_verdicts"))
+    with WorkerProcess(stage, [suite], "a", "--accept-loss", "--metrics-port", "0") as accepting:
+        until(lambda: len(stage.read("run_verdicts")) == graded + 10, "the rest being graded", accepting)
+    assert any(dict(r.headers).get("dlq.error.reason") == b"loss_accepted" for r in stage.read("dead_letters"))
 
 
 def test_a_journal_made_anew_ends_the_worker_instead_of_skipping_events_as_replays(
@@ -105,12 +90,74 @@ def test_a_journal_made_anew_ends_the_worker_instead_of_skipping_events_as_repla
     tell(stage, stories(0, 20))
     with WorkerProcess(stage, [suite]) as worker:
         until(lambda: stage.committed() == 80, "the journal being read to its end", worker)
-    recreate(stage)
+    recreate(stage, "journal")
     # Kafka 4 drops the group's offsets with the topic: what tells is a state that has read further than the log.
-    tell(stage, [run("run-0").starts().asks("hello")])
+    tell(stage, [run("run-0").starts().asks("hello").says("welcome").ends()])
     worker.start()
     assert worker.wait() == 78
     assert "made anew" in worker.output()
+    assert "start with a new --app" in worker.output()
+    fresh = Stage(kafka.bootstrap, front=stage.app).set()
+    with WorkerProcess(fresh, [suite]) as accepting:
+        until(lambda: len(stage.read("run_verdicts")) == 21, "the run of the new journal being graded", accepting)
+
+
+def test_a_journal_made_anew_under_a_running_worker_ends_it(kafka: KafkaBroker, suite: Path) -> None:
+    stage = Stage(kafka.bootstrap).set()
+    tell(stage, stories(0, 20))
+    with WorkerProcess(stage, [suite]) as worker:
+        until(lambda: stage.committed() == 80, "the journal being read to its end", worker)
+        worker.signal(signal.SIGSTOP)  # It does not see that the topic is away in between.
+        recreate(stage, "journal")
+        tell(stage, stories(20, 24))
+        worker.signal(signal.SIGCONT)
+        assert worker.wait() == 78
+    assert "the topic was made anew" in worker.output().splitlines()[-1]
+
+
+def test_a_journal_that_is_deleted_under_a_running_worker_ends_it(kafka: KafkaBroker, suite: Path) -> None:
+    stage = Stage(kafka.bootstrap).set()
+    tell(stage, stories(0, 20))
+    with WorkerProcess(stage, [suite]) as worker:
+        until(lambda: stage.committed() == 80, "the journal being read to its end", worker)
+        delete(stage, "journal")
+        assert worker.wait() == 78
+    assert f"{stage.topic('journal')}: not there" in worker.output().splitlines()[-1]
+
+
+@pytest.mark.requires_kafka
+def test_a_journal_that_lost_its_end_ends_the_worker_at_its_start(tmp_path: Path, suite: Path) -> None:
+    with KafkaBroker(tmp_path / "kafka") as broker:
+        stage = Stage(broker.bootstrap, partitions=1).set()
+        tell(stage, stories(0, 20))
+        with WorkerProcess(stage, [suite]) as worker:
+            until(lambda: stage.committed() == 80, "the journal being read to its end", worker)
+        broker.stop()
+        for segment in (broker.directory / "data" / f"{stage.topic('journal')}-0").glob("0*"):
+            segment.unlink()  # A disk that was replaced.
+        broker.start()
+        tell(stage, stories(20, 24))
+        worker.start()
+        assert worker.wait() == 78
+    assert "committed 80, the log holds 0 to 16: the topic was made anew" in worker.output().splitlines()[-1]
+
+
+def test_a_journal_that_has_grown_ends_the_worker_before_and_after_its_start(kafka: KafkaBroker, suite: Path) -> None:
+    stage = Stage(kafka.bootstrap).set()
+    tell(stage, [run(f"run-{n}").starts().asks("hello") for n in range(20)])
+    with WorkerProcess(stage, [suite]) as worker:
+        until(lambda: stage.committed() == 40, "the journal being read to its end", worker)
+        grow(stage, "journal", 6)
+        tell(stage, stories(20, 40))  # Some lie where no state can be kept.
+        assert worker.wait(90) == 78
+        misfit = f"has 4 partitions, the journal {stage.topic('journal')} has 6"
+        assert f"{stage.app}-runs-changelog: {misfit}" in worker.output().splitlines()[-1]
+        worker.log.unlink()
+        worker.start()
+        assert worker.wait() == 78
+    assert f"{stage.app}-runs-changelog: {misfit}" in worker.output().splitlines()[-1]
+    found = [from_json(record.value or b"") for record in stage.read("run_verdicts")]
+    assert {value["outcome"] for value in found} <= {"pass"}, "nothing was graded that lacks its beginning"
 
 
 @pytest.mark.parametrize(
