@@ -101,6 +101,10 @@ class KafkaBroker:
             raise BrokerError("the broker is not running; call start() first")
         return self._process.pid
 
+    def has_ended(self) -> bool:
+        """Did the running broker end by itself?"""
+        return self._process is not None and self._process.poll() is not None
+
     def start(self) -> Self:
         """Starts the broker and returns once it would create a topic.
 
