@@ -1,7 +1,8 @@
 """Checks the links in README.md, CHANGELOG.md and docs/: every relative one leads to a file, every anchor to a heading.
 
-Prints one line a broken link, with file and line, and exits with 1 if there is any. Addresses of other sites are not
-visited: a build must not fail because somebody else's server does.
+So does every test that a page names, as ``tests/file.py`` or ``tests/file.py::test_name``. Prints one line for each that
+leads nowhere, with file and line, and exits with 1 if there is any. Addresses of other sites are not visited: a build
+must not fail because somebody else's server does.
 """
 
 import re
@@ -14,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|^\[[^\]]+\]:\s*(\S+)")
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 FENCE = re.compile(r"^\s*(```|~~~)")
+TEST = re.compile(r"\btests/[\w/]+\.py(?:::(\w+))?")
 INLINE_CODE = re.compile(r"`[^`]*`")
 
 
@@ -53,10 +55,20 @@ def broken(path: Path) -> Iterator[str]:
                 yield f"{place}: {aim.relative_to(ROOT)} has no heading #{anchor}"
 
 
+def untested(path: Path) -> Iterator[str]:
+    """Tests that a page names and that are not there."""
+    for number, line in prose(path):
+        for named in TEST.finditer(line):
+            file = ROOT / named[0].partition("::")[0]
+            if not file.exists() or (named[1] and f"def {named[1]}(" not in file.read_text(encoding="utf-8")):
+                yield f"{path.relative_to(ROOT)}:{number}: there is no {named[0]}"
+
+
 def main() -> int:
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "tests" / "README.md"]
-    problems = [problem for page in sorted(pages) if page.exists() for problem in broken(page)]
-    print("\n".join(problems) if problems else f"{len(pages)} pages, no broken link")
+    existing = [page for page in sorted(pages) if page.exists()]
+    problems = [problem for page in existing for problem in (*broken(page), *untested(page))]
+    print("\n".join(problems) if problems else f"{len(pages)} pages, no broken link, every test there")
     return 1 if problems else 0
 
 
