@@ -97,6 +97,8 @@ class Metrics:
             if (run, suite.name) in self._known:
                 continue
             self._known.add((run, suite.name))
+            if suite.shed is not None:
+                self.shed.labels(*run, suite.name)
             for outcome in Outcome:
                 self.runs.labels(*run, suite.name, outcome)
                 for check in suite.checks:
