@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from stream_graders.events import from_json
+from stream_graders.events import Event, from_json
+from stream_graders.testing import run
 from tests.cli.commands import command
 from tests.integration.harness import SHOP, Metrics, Stage, WorkerProcess, expected, free_port, stories, until, written
 from tests.kafka.broker import KafkaBroker
@@ -40,8 +41,8 @@ def test_a_suite_sheds_runs_while_the_worker_is_behind_and_every_run_is_accounte
     shed = {run for run, value in told.items() if value["reason"] == "shed"}
     assert 800 < len(shed) < 1_000, "three of four"
     assert not shed & {event.run_id for event in fresh}, "it has caught up"
-    for run in shed:
-        assert {check["reason"] for check in told[run]["checks"]} == {"shed"}
+    for name in shed:
+        assert {check["reason"] for check in told[name]["checks"]} == {"shed"}
     graded = expected(suite, [event for event in [*events, *fresh] if event.run_id not in shed])
     published = {
         record.value
@@ -55,6 +56,27 @@ def test_a_suite_sheds_runs_while_the_worker_is_behind_and_every_run_is_accounte
     assert again.code == 0, again.out + again.err
     [verdicts, runs] = [line for line in map(json.loads, again.out.splitlines()) if line["kind"] == "published"]
     assert (verdicts["shed"], runs["shed"]) == (0, len(shed))
+
+
+def test_a_backlog_larger_than_it_may_buffer_does_not_grow_a_worker(kafka: KafkaBroker, tmp_path: Path) -> None:
+    suite = written(tmp_path / "shop.yaml", SHOP)
+    stage = Stage(kafka.bootstrap).set()
+    for wave in range(10):
+        stage.tell(event for n in range(200) for event in wordy(f"{wave}-{n}"))
+    with WorkerProcess(stage, [suite]) as worker:
+        until(lambda: len(run_verdicts(stage)) == 2_000, "every run having its verdict", worker)
+        assert worker.process is not None
+        status = Path(f"/proc/{worker.process.pid}/status").read_text()
+    peak = next(int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+    assert peak < 450, f"{peak} MB for a backlog of 500 MB"
+
+
+def wordy(name: str) -> list[Event]:
+    story = run(name).starts()
+    for n in range(15):
+        story.asks(f"question {n} " + "and so on " * 1_600)
+        story.says("welcome")
+    return list(story.ends())
 
 
 def run_verdicts(stage: Stage) -> dict[str, dict[str, Any]]:
