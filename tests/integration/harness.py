@@ -395,6 +395,12 @@ def verdicts(stage: Stage) -> dict[str, bytes]:
     return {key: value for key, value in told.items() if from_json(value)["state"] != "early"}
 
 
+def differing(told: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> list[tuple[str, bytes | None, bytes | None]]:
+    """The first of what is not said alike; to show the difference between thousands takes pytest longer than a test may."""
+    ids = sorted(key for key in told.keys() | wanted.keys() if told.get(key) != wanted.get(key))
+    return [(f"{key}, one of {len(ids)}", told.get(key), wanted.get(key)) for key in ids[:3]]
+
+
 def written(path: Path, text: str) -> Path:
     """Write a file; its path."""
     path.write_text(text)

@@ -21,13 +21,19 @@ class Link:
         self._target = target
         self._is_whole = threading.Event()
         self._is_whole.set()
+        self._topic = b""
         self._sockets: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", port))
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def cut(self) -> None:
-        """From now on nothing arrives."""
-        self._is_whole.clear()
+    def cut_at_write(self, topic: str) -> None:
+        """From the next write to this topic on, and without that write, nothing arrives."""
+        self._topic = topic.encode()
+
+    @property
+    def is_cut(self) -> bool:
+        """Does nothing arrive?"""
+        return not self._is_whole.is_set()
 
     def mend(self) -> None:
         """Let all arrive that was held up, and what comes."""
@@ -53,11 +59,19 @@ class Link:
     def _forward(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):  # The other direction closed both.
             while data := source.recv(65_536):
+                if self._topic and _is_write(data, self._topic):
+                    self._topic = b""
+                    self._is_whole.clear()
                 self._is_whole.wait()
                 sink.sendall(data)
         for each in (source, sink):
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
+
+
+def _is_write(data: bytes, topic: bytes) -> bool:
+    """Does a produce request to this topic begin here? Four bytes of length, then the request's number, which is 0."""
+    return data[4:6] == b"\x00\x00" and topic in data
 
 
 class LinkedBroker(KafkaBroker):
