@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ..events import SCHEMA, DeadLetter, Event, Tick, Unknown, to_json
 from ..gradebook import Publish
-from ..session import At, Bury, Effect, Ledger, Session, StateError, kept_deadline
+from ..session import At, Bury, Effect, Ledger, Session, StateError, kept_deadline, watermark
 from ..suites import Fleet
 from ..verdicts import RunVerdict, Verdict, Violation
 from ..wire import Refused, decode
@@ -25,6 +25,8 @@ ADVANCES = 200
 """Runs whose deadline passed that are moved on together: a hundred thousand may fall silent at once, and a worker that
 moved them all would stand still."""
 
+REPEATED = 10_000
+"""Records that a worker may have graded and published, without keeping their states, when it died: no batch is larger."""
 _at = tuple.__new__  # What `At` does in a call of its own, which costs three times as much, for each event.
 Headers = list[tuple[str, bytes]]
 Output = tuple[bytes | None, bytes | None, Headers]
@@ -127,6 +129,8 @@ class Desk:
         """Kept states that need not be remembered, with their watermark."""
         self._out = Outputs()
         self._overload = Overload(kept.get(KEY))
+        self._settled = max((watermark(data) for key, data in kept.items() if key != KEY), default=-1)
+        """Up to where states tell that records were graded; who graded them may have published a batch more."""
         self.behind_by = self._overload.last
         """How far behind the worker was when it last looked, in milliseconds; counts once it is written down."""
         self._due_of = {key: due for key, data in kept.items() if (due := kept_deadline(data)) is not None}
@@ -141,6 +145,8 @@ class Desk:
         for record in records:
             counts.consumed += 1
             self.clock = max(self.clock, record.timestamp)
+            if self.read < 0:
+                self._settled = max(self._settled, record.offset - 1)
             self.read = record.offset
             event: Event | Tick | Refused | None = decode(record.value, record.key)
             if isinstance(event, Refused):
@@ -189,6 +195,9 @@ class Desk:
 
     def mark(self) -> bytes | None:
         """What is to be written down before the next record is graded, under `overload.KEY`; None if nothing changed."""
+        # What another worker published before it died, and did not come to keep, must not be decided anew.
+        if self.read < self._settled + REPEATED:
+            return None
         return self._overload.snapshot() if self._overload.mark(self.read + 1, self.behind_by) else None
 
     # -- out ---------------------------------------------------------------------------------------------------------

@@ -1,5 +1,8 @@
 """How far behind a worker was, written down: what is read again is decided again the same way."""
 
+import pytest
+
+import stream_graders.stream.desk as desk_module
 from stream_graders.events import from_json
 from stream_graders.graders.vally.transcript_contains import TranscriptContains
 from stream_graders.session import kept_deadline, watermark
@@ -11,6 +14,12 @@ from stream_graders.testing import run, suite_of
 from stream_graders.verdicts import RunVerdict
 
 from .test_desk import Record, Table, recorded
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk_module, "REPEATED", 1)
+
 
 SHEDDING = Fleet((suite_of(TranscriptContains("welcome"), shed=Shed(1_000, keep=0.0)),))
 
@@ -91,6 +100,28 @@ def test_a_worker_that_dies_before_its_states_are_kept_decides_the_same_again() 
     again.batch(records)
     assert shed(again.out) == {"two": True}
     assert {key: first.out[key] for key in again.out} == again.out
+
+
+def test_what_may_have_been_published_before_a_crash_is_not_decided_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk_module, "REPEATED", 2)
+    records = stories("kept", "published", "later")
+    first = Table(SHEDDING)
+    first.batch(records[:3])
+    kept = dict(first.kept)
+    first.batch(records[3:5])  # It dies before these states are kept, and comes back much later.
+    again = Table(SHEDDING)
+    again.kept.update(kept)
+    again.new_desk()
+    again.desk.behind_by = 1_000
+    assert again.desk.mark() is None
+    again.batch(records[3:4])
+    assert again.desk.mark() is None
+    again.batch(records[4:6])
+    data = again.desk.mark()
+    assert data is not None
+    again.kept[KEY] = data
+    again.batch(records[6:])
+    assert shed(again.out) == {"published": False, "later": True}
 
 
 def test_a_replay_sheds_nothing() -> None:
