@@ -10,8 +10,6 @@ from typing import Self
 
 from aiokafka import AIOKafkaConsumer
 
-logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # It reports each try at a topic that was just made.
-
 
 class Watch:
     """What lies in topics and what comes, with the time of its arrival. Reads in a group of nobody's."""
@@ -25,6 +23,7 @@ class Watch:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
+        logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # It reports each try at a topic that was just made.
         self._thread.start()
         self._ready.wait()
         return self
