@@ -193,10 +193,13 @@ class Desk:
         """Runs that are remembered, in whatever phase."""
         return len(self._kept) - (KEY in self._kept)
 
-    def mark(self) -> bytes | None:
-        """What is to be written down before the next record is graded, under `overload.KEY`; None if nothing changed."""
+    def mark(self, since: int) -> bytes | None:
+        """What is to be written down before the next record is graded, under `overload.KEY`; None if nothing changed.
+
+        ``since`` is a log time after which nobody else read the partition.
+        """
         # What another worker published before it died, and did not come to keep, must not be decided anew.
-        if self.read < self._settled + REPEATED:
+        if self.read < self._settled + REPEATED and self.clock <= since:
             return None
         return self._overload.snapshot() if self._overload.mark(self.read + 1, self.behind_by) else None
 

@@ -38,6 +38,8 @@ class Worker:
         self.stall = guards.StallGuard()
         self.desks: dict[int, Desk] = {}
         self.generation = -1
+        self.since = 0
+        """A log time after which no earlier generation read, however clocks differ."""
 
     async def run(self, stream: Any, observe: Callable[[], None]) -> None:
         """Grade for ever, and call ``observe`` after each batch. An exception that leaves this loop ends the process."""
@@ -67,6 +69,7 @@ class Worker:
         """A generation starts with what is durable: another worker may have moved any run on."""
         if generation != self.generation:
             self.generation, self.desks = generation, {}
+            self.since = round((time.time() + guards.PRODUCE) * 1000)
             self.counts.let_go()
 
     def committed(self, partition: int) -> int:
@@ -122,7 +125,7 @@ class Worker:
 
     async def _mark(self, generation: int) -> bool:
         """Write down how far behind the partitions are, where a suite asks and it is another; False as with `_write`."""
-        marks = {p: mark for p, desk in self.desks.items() if (mark := desk.mark()) is not None}
+        marks = {p: mark for p, desk in self.desks.items() if (mark := desk.mark(self.since)) is not None}
         if marks:
             states: dict[int, list[Output]] = {p: [(overload.KEY, mark, [])] for p, mark in marks.items()}
             await self._durable({self.table.changelog_topic_name: states})

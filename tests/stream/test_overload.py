@@ -21,6 +21,8 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk_module, "REPEATED", 1)
 
 
+LATER = 10**6
+"""A log time that no record here reaches: who read before may have read them all."""
 SHEDDING = Fleet((suite_of(TranscriptContains("welcome"), shed=Shed(1_000, keep=0.0)),))
 
 
@@ -65,17 +67,17 @@ def test_runs_that_begin_behind_a_mark_are_shed_and_their_marks_outlive_the_work
     records = stories("before", "during", "after")
     table = Table(SHEDDING)
     table.batch(records[:3])
-    assert table.desk.mark() is None, "it is not behind"
+    assert table.desk.mark(LATER) is None, "it is not behind"
     table.desk.behind_by = 1_000
-    data = table.desk.mark()
+    data = table.desk.mark(LATER)
     assert data is not None
     table.kept[KEY] = data
     table.batch(records[3:5])
     table.new_desk()
-    assert table.desk.mark() is None, "a worker that just came goes on by what is written"
+    assert table.desk.mark(LATER) is None, "a worker that just came goes on by what is written"
     table.batch(records[3:6])
     table.desk.behind_by = 0
-    data = table.desk.mark()
+    data = table.desk.mark(LATER)
     assert data is not None
     table.kept[KEY] = data
     table.batch(records[6:])
@@ -90,7 +92,7 @@ def test_a_worker_that_dies_before_its_states_are_kept_decides_the_same_again() 
     first.batch(records[:3])
     kept = dict(first.kept)
     first.desk.behind_by = 1_000
-    mark = first.desk.mark()
+    mark = first.desk.mark(LATER)
     assert mark is not None
     first.kept[KEY] = kept[KEY] = mark  # It is durable before a record is graded by it; the states are not.
     first.batch(records[3:])
@@ -113,15 +115,28 @@ def test_what_may_have_been_published_before_a_crash_is_not_decided_anew(monkeyp
     again.kept.update(kept)
     again.new_desk()
     again.desk.behind_by = 1_000
-    assert again.desk.mark() is None
+    assert again.desk.mark(LATER) is None
     again.batch(records[3:4])
-    assert again.desk.mark() is None
+    assert again.desk.mark(LATER) is None
     again.batch(records[4:6])
-    data = again.desk.mark()
+    data = again.desk.mark(LATER)
     assert data is not None
     again.kept[KEY] = data
     again.batch(records[6:])
     assert shed(again.out) == {"published": False, "later": True}
+
+
+def test_a_record_that_came_since_is_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk_module, "REPEATED", 1_000)
+    records = stories("one")
+    table = Table(SHEDDING)
+    marks = Overload()
+    marks.mark(0, 1_000)
+    table.kept[KEY] = marks.snapshot()
+    table.new_desk().behind_by = 0
+    table.batch(records[:2])
+    assert table.desk.mark(records[1].timestamp) is None
+    assert table.desk.mark(records[1].timestamp - 1) is not None, "on a quiet partition shedding ends too"
 
 
 def test_a_replay_sheds_nothing() -> None:
