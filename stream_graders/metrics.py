@@ -141,12 +141,16 @@ class Server:
     """Serves /metrics, /healthz and /readyz from a thread, so that they answer while the event loop is busy or stuck."""
 
     def __init__(
-        self, metrics: Metrics, address: tuple[str, int], healthy: Callable[[], bool], ready: Callable[[], bool]
+        self,
+        registry: CollectorRegistry,
+        address: tuple[str, int],
+        healthy: Callable[[], bool],
+        ready: Callable[[], bool],
     ):
         """Start serving.
 
         Args:
-            metrics: what to show.
+            registry: what to show.
             address: host and port; port 0 takes a free one.
             healthy: is the event loop alive? Asked from another thread.
             ready: are the partitions recovered? Asked from another thread.
@@ -161,7 +165,7 @@ class Server:
                 path = self.path.partition("?")[0]
                 if path == "/metrics":
                     encode, kind = choose_encoder(self.headers.get("Accept", ""))
-                    self._answer(200, kind, encode(metrics.registry))
+                    self._answer(200, kind, encode(registry))
                 elif path in pages:
                     good = pages[path]()
                     body = json.dumps({path[1:-1]: good}).encode()

@@ -248,6 +248,28 @@ def worker(
 
 
 @app.command()
+def sink(
+    bootstrap: Bootstrap,
+    to: Annotated[str, typer.Option(help="What the receiver is: alertmanager, webhook (signed) or slack.")],
+    url: Annotated[str, typer.Option(envvar="SG_SINK_URL", help="The receiver's address.")],
+    excerpts: Annotated[
+        bool, typer.Option("--excerpts", help="Send evidence and excerpts too: words of the runs, and so of people.")
+    ] = False,
+    app_id: App = "stream-graders",
+    topic: Names = None,
+    metrics_port: Annotated[int, typer.Option(envvar="SG_METRICS_PORT", help="Port of /metrics; 0 for none.")] = 9810,
+    metrics_host: Annotated[
+        str, typer.Option(envvar="SG_METRICS_HOST", help="Address to serve them on.")
+    ] = "127.0.0.1",
+) -> None:
+    """Tell people of violations: the first three runs of an agent, version and check, then how many, and what was taken back."""
+    from .sink import run_sink
+
+    with told():
+        run_sink(bootstrap, to, url, app_id, topic or [], metrics_port, metrics_host, excerpts=excerpts)
+
+
+@app.command()
 def tail(
     bootstrap: Bootstrap,
     topic: Names = None,

@@ -36,7 +36,7 @@ class Observer:
         self._server = None
         if settings.metrics_port:
             address = (settings.metrics_host, settings.metrics_port)
-            self._server = Server(self.metrics, address, self._is_healthy, self._is_ready)
+            self._server = Server(self.metrics.registry, address, self._is_healthy, self._is_ready)
 
     def observe(self) -> None:
         """A batch is durable."""

@@ -162,7 +162,7 @@ def test_no_label_holds_what_is_new_with_every_run() -> None:
 
 @pytest.fixture
 def served() -> Iterator[str]:
-    server = Server(Metrics(), ("127.0.0.1", 0), healthy=lambda: True, ready=lambda: False)
+    server = Server(Metrics().registry, ("127.0.0.1", 0), healthy=lambda: True, ready=lambda: False)
     yield f"http://127.0.0.1:{server.port}"
     server.close()
 
@@ -194,7 +194,7 @@ def test_a_probe_answers_with_its_status_and_another_path_with_what_there_is(ser
 
 def test_a_port_that_is_taken_is_an_error_of_the_start(served: str) -> None:
     with pytest.raises(OSError, match="in use"):
-        Server(Metrics(), ("127.0.0.1", int(served.rpartition(":")[2])), lambda: True, lambda: True)
+        Server(Metrics().registry, ("127.0.0.1", int(served.rpartition(":")[2])), lambda: True, lambda: True)
 
 
 @pytest.fixture
