@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from stream_graders.events import to_json
+from stream_graders.events import Agent, to_json
 from stream_graders.testing import run
 from tests.cli.commands import command
 from tests.integration.harness import SHOP, STARTED, Metrics, Stage, WorkerProcess, free_port, is_ready, until, written
@@ -113,7 +113,7 @@ def test_a_workers_violations_reach_people(kafka: KafkaBroker, tmp_path: Path, r
     with SinkProcess(stage, receiver.url) as sink, WorkerProcess(stage, [suite]) as worker:
         for n in range(5):
             stage.tell(
-                run(f"r{n}").starts(agent="bot", version="2").asks("hi").calls("find").returns("x").calls("db.drop")
+                run(f"r{n}").starts(agent=Agent("bot", "2")).asks("hi").calls("find").returns("x").calls("db.drop")
             )
         until(lambda: len(receiver.taken) >= 3, "three notices", worker)
         until(lambda: Metrics(sink.port).of("sink_violations_total") == 5, "all being read", worker)

@@ -21,10 +21,10 @@ def notices(*runs: str, resolved: bool = False) -> list[Notice]:
     groups, told = Groups(), []
     quoted = {"evidence": f"said {SAID}", "points": (Point(event_id="e1", seq=3, path="content", excerpt=SAID),)}
     for run in runs:
-        told += groups.take(violation(run, **quoted), AT)
+        told += groups.take(violation(run, known=quoted), AT)
     if resolved:
         for run in runs:
-            told += groups.take(violation(run, resolved=True, **quoted), AT + 5)
+            told += groups.take(violation(run, resolved=True, known=quoted), AT + 5)
     return told
 
 

@@ -33,7 +33,7 @@ def test_another_version_is_another_group() -> None:
 def test_so_are_another_suite_check_and_environment(field: str) -> None:
     groups = Groups()
     groups.take(violation("a"), AT)
-    assert kinds(groups.take(violation("b", **{field: "other"}), AT)) == [("violation", 1)]
+    assert kinds(groups.take(violation("b", known={field: "other"}), AT)) == [("violation", 1)]
 
 
 def test_a_record_that_comes_again_is_not_told_again() -> None:
