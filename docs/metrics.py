@@ -27,6 +27,7 @@ def _page() -> Iterator[str]:
     yield "# Metrics"
     yield ""
     yield "What a worker tells Prometheus on `/metrics`, port 9808. Beside these it has the `process_…` metrics that every process has."
+    yield "The alerts on them are in [the runbook](runbook.md), the dashboards in `deploy/grafana/`."
     yield ""
     yield "| metric | type | labels | meaning |"
     yield "|---|---|---|---|"

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 from prometheus_client.metrics import MetricWrapperBase
 
+from ..events import DeadLetter
 from ..suites import Suite
 from ..verdicts import Identity, Outcome, Reason, RunVerdict, Verdict, Violation
 from .groups import Labels, Room
@@ -161,10 +162,13 @@ class Metrics:
         checks = self._gauge(
             "suite_checks", "Checks of a loaded suite; all workers should load the same.", "suite", "suite_version"
         )
+        for reason in DeadLetter:
+            self.dead.labels(reason)
         self._suites = {suite.name: suite for suite in suites}
         self._scored: set[tuple[str, str]] = set()
         for suite in self._suites.values():
             checks.labels(suite.name, suite.version).set(len(suite.checks))
+            self.folded.labels(suite.name)
             self._scored |= {(suite.name, c.name) for c in suite.checks if c.grader.pass_at is not None}
         self._room: Room[_Group] = Room(self._begin, self._drop)
 

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from typing import Any
 
+from ..events import Event, Tick
 from ..metrics import Metrics, Server
 from ..settings import Settings
 from . import batching
@@ -16,6 +17,8 @@ FATES = ("graded", "duplicates", "buried", "skipped", "unselected")
 EVERY = 1.0
 """Seconds between two measurements."""
 UNREADABLE = "unreadable"
+KINDS: tuple[type[Event] | type[Tick], ...] = (*Event.__subclasses__(), Tick)
+TYPES = (*(str(kind.__struct_config__.tag) for kind in KINDS), UNREADABLE)
 FATE = {"duplicates": "duplicate", "buried": "dead_lettered"}
 
 
@@ -31,6 +34,7 @@ class Observer:
         self.metrics = Metrics(worker.fleet)
         self._app, self._worker, self._table = app, worker, table
         self._told: Counter[str] = Counter()
+        self._begin()
         self._lagging: set[int] = set()
         self._alone_since = 0.0
         self._server = None
@@ -74,6 +78,13 @@ class Observer:
         """The worker has stopped."""
         if self._server is not None:
             self._server.close()
+
+    def _begin(self) -> None:
+        """Show the counters at 0 before there is anything to count: the first one would be invisible to ``increase``."""
+        for name in FATES:
+            self.metrics.events.labels(FATE.get(name, name))
+        for kind in TYPES:
+            self.metrics.consumed.labels(kind)
 
     def _count(self) -> None:
         metrics, counts = self.metrics, self._worker.counts

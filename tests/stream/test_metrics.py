@@ -279,6 +279,18 @@ def worker() -> Iterator[tuple[App, Observer, str]]:
     observer.close()
 
 
+def test_what_an_alert_waits_for_is_0_before_it_happens(worker: tuple[App, Observer, str]) -> None:
+    metrics = worker[1].metrics
+    for fate in ("graded", "duplicate", "dead_lettered", "skipped", "unselected"):
+        assert told(metrics, "events_total", fate=fate) == 0
+    for kind in ("run.start", "run.end", "message", "unknown", "tick", "unreadable"):
+        assert told(metrics, "events_consumed_total", type=kind) == 0
+    assert told(metrics, "dlq_records_total", reason="session_failed") == 0
+    assert told(metrics, "labels_folded_total", suite="suite") == 0
+    assert told(metrics, "runs_misplaced_total") == 0
+    assert told(metrics, "suite_checks", suite="suite", suite_version=SUITE.version) == 2
+
+
 def test_healthz_turns_503_when_the_loop_has_not_beaten_for_too_long(worker: tuple[App, Observer, str]) -> None:
     _, observer, address = worker
     stall = observer._worker.stall
