@@ -99,7 +99,7 @@ class Sink:
         server = None
         if settings.metrics_port:
             address = (settings.metrics_host, settings.metrics_port)
-            server = Server(self.metrics.registry, address, self._is_alive, lambda: self._is_ready)
+            server = Server(self.metrics, address, self._is_alive, lambda: self._is_ready)
         consumer = AIOKafkaConsumer(
             bootstrap_servers=settings.bootstrap,
             group_id=settings.group,
