@@ -31,12 +31,13 @@ test: $(DEV)  ## run every test; on Apache Kafka too where java and mvn are inst
 check: $(DEV)  ## format, lint, types, layers, links in the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy stream_graders tests benchmarks docs/graders.py docs/odd_inputs.py docs/mutation.py docs/metrics.py
+	$(BIN)/mypy stream_graders tests benchmarks docs/graders.py docs/odd_inputs.py docs/mutation.py docs/metrics.py deploy/grafana/dashboards.py
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python docs/check.py
 	$(BIN)/python docs/graders.py --check
 	$(BIN)/python docs/odd_inputs.py --check
 	$(BIN)/python docs/metrics.py --check
+	$(BIN)/python -m deploy.grafana.dashboards --check
 
 bench: $(DEV)  ## measure what the README quotes: make bench ARGS='--help'
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -1,5 +1,6 @@
 """What an expression of a rule or dashboard asks for, held against what the code tells."""
 
+import re
 from collections.abc import Iterator
 
 import promql_parser
@@ -62,3 +63,9 @@ def selectors(expression: str) -> list[VectorSelector]:
 
     promql_parser.walk(promql_parser.parse(expression), visit)
     return list(found.values())
+
+
+def chosen(expression: str, everything: str = ".*", interval: str = "1m", span: str = "1h") -> str:
+    """A dashboard's expression as Grafana sends it when everything is chosen."""
+    told = expression.replace("$__rate_interval", interval).replace("$__range", span)
+    return re.sub(r"\$\w+", everything, told)
