@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import promql_parser
 from promql_parser import Expr, MatrixSelector, VectorSelector
 
-from stream_graders.metrics import Metrics
+from stream_graders.metrics import Metrics, families
+from stream_graders.sinks.process import SinkMetrics
 
 TARGET = {"job", "instance"}
 """Labels that Prometheus adds to whatever it scrapes."""
@@ -26,7 +27,7 @@ FOREIGN = {
 def known() -> dict[str, set[str]]:
     """Every series that there may be, with its labels."""
     found = dict(FOREIGN)
-    for told in Metrics([]).families:
+    for told in families(Metrics([]).registry) + families(SinkMetrics().registry):
         if told.kind == "histogram":
             found |= {f"{told.name}_{part}": {*told.labels} for part in ("sum", "count")}
             found[f"{told.name}_bucket"] = {*told.labels, "le"}

@@ -106,5 +106,59 @@ BOARD = Board(
                 ),
             ),
         ),
+        Row(
+            "Told to people",
+            (
+                Panel(
+                    "Violations read by the sink",
+                    "",
+                    (Query(f"sum by (job) (rate({PREFIX}sink_violations_total[$__rate_interval]))", "read"),),
+                    "ops",
+                ),
+                Panel(
+                    "Notices",
+                    "What people were told, by kind.",
+                    (
+                        Query(
+                            f"sum by (kind) (rate({PREFIX}sink_notices_total[$__rate_interval]))",
+                            "{{kind}}",
+                            may_be_empty=True,
+                        ),
+                    ),
+                    "ops",
+                ),
+                Panel(
+                    "Posts",
+                    "To the receiver.",
+                    (Query(f"sum by (outcome) (rate({PREFIX}sink_posts_total[$__rate_interval]))", "{{outcome}}"),),
+                    "ops",
+                ),
+                Panel(
+                    "Groups",
+                    "Of violations that are going on.",
+                    (Query(f"sum by (job) ({PREFIX}sink_groups)", "groups"),),
+                ),
+                Panel(
+                    "Receiver away",
+                    "For how long it has taken nothing.",
+                    (
+                        Query(
+                            f"(time() - {PREFIX}sink_unreachable_since_timestamp_seconds) * ({PREFIX}sink_unreachable_since_timestamp_seconds > bool 0)",
+                            "{{instance}}",
+                        ),
+                    ),
+                    "s",
+                ),
+                Panel(
+                    "Not told",
+                    "Records that are no violations, and those that retention removed before they were read.",
+                    (
+                        Query(f"sum by (job) (rate({PREFIX}sink_unread_records_total[$__rate_interval]))", "unread"),
+                        Query(f"sum by (job) (rate({PREFIX}sink_lost_records_total[$__rate_interval]))", "removed"),
+                    ),
+                    "ops",
+                ),
+            ),
+        ),
     ),
 )
