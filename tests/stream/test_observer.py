@@ -60,6 +60,18 @@ def test_a_deadline_that_nobody_kept_is_told_where_nothing_waits_to_be_read(
     assert seen(observer, "deadline_overdue_seconds") == 0
 
 
+def test_a_worker_that_does_not_get_to_its_first_record_falls_behind_from_its_last_commit(
+    observer: Observer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = observer._worker
+    monkeypatch.setattr(batching, "end_of", lambda *_: 50)
+    monkeypatch.setattr(worker, "committed", lambda partition: 40)
+    worker.desks = {3: Desk(FLEET, ("journal", 3, 4), {}, worker.counts)}
+    observer._measure(2.0)
+    assert seen(observer, "consumer_lag_records", partition="3") == 10
+    assert seen(observer, "consumer_lag_seconds", partition="3") == 0, "nothing tells how old they are"
+
+
 def test_a_partition_that_is_another_workers_is_not_told_any_more(
     observer: Observer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
