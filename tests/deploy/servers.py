@@ -16,7 +16,7 @@ from tests.integration.harness import free_port, until
 
 FASTER = 60
 """How many times faster than in production the chain runs: an hour is a minute."""
-SHORTEST = 500
+SHORTEST = 1_000
 """Milliseconds that no duration becomes shorter than: the time between two scrapes."""
 MILLISECONDS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 DURATION = re.compile(r"(\[|(?:for|interval|wait): )(\d+)([smhd])\b")
@@ -27,7 +27,7 @@ def faster(text: str) -> str:
     """A shipped file with all its durations divided by `FASTER`; nothing else is changed, thresholds neither.
 
     >>> faster("for: 15m"), faster("rate(x[1h])"), faster("scrape_interval: 15s"), faster("group_wait: 0s")
-    ('for: 15000ms', 'rate(x[60000ms])', 'scrape_interval: 500ms', 'group_wait: 0s')
+    ('for: 15000ms', 'rate(x[60000ms])', 'scrape_interval: 1000ms', 'group_wait: 0s')
     """
 
     def shorter(found: re.Match[str]) -> str:
