@@ -482,9 +482,10 @@ _BARRED = {
 
 
 class See:
-    """Asks the session for its standpoint, at most once an event: most events need none.
+    """Asks the session for its standpoint, at most once: most events need none.
 
-    The session keeps one and forgets its answer (`again`) before each event.
+    One an event. Kept by the session, which it refers to, it would keep the memory of a run that nobody needs any more until
+    the garbage is collected.
     """
 
     __slots__ = ("_at", "_make")
@@ -492,11 +493,6 @@ class See:
     def __init__(self, make: Any) -> None:
         self._make = make
         self._at: Standpoint | None = None
-
-    def again(self) -> "See":
-        """Forget the answer: another event has come."""
-        self._at = None
-        return self
 
     def __call__(self) -> Standpoint:
         if self._at is None:

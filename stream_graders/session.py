@@ -128,7 +128,6 @@ class Session:
         self._lane: Producer | None = None
         """The run's only producer, while its events come in order and nothing waits: the way most events take."""
         self._lane_name = ""
-        self._see = See(self._standpoint)
         self._reset()
 
     def _reset(self) -> None:
@@ -478,7 +477,7 @@ class Session:
             self.paused = isinstance(event, RunPause)
             self.last_event_at = event.ts
         self._note(event, offset)
-        see = self._see.again()
+        see = See(self._standpoint)
         for book in self.books:
             effects += book.take(seen, offset, see)
 
