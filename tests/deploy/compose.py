@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from tests.deploy.programs import DEPLOY, ROOT, program
+from tests.deploy.servers import faster, replaced
 from tests.integration.harness import free_port
 from tests.kafka.broker import KafkaBroker
 
@@ -47,6 +48,10 @@ def health_check() -> list[str]:
     command: list[str] = json.loads(told)
     assert command[0] == "python"
     return [sys.executable, *command[1:]]
+
+
+PLACES = ("worker-0:9808", "worker-1:9808", "sink:9810", "alertmanager:9093")
+"""What Prometheus' file calls by a container's name."""
 
 
 class System:
@@ -100,23 +105,20 @@ class System:
             word = word.replace(ours, theirs)
         return re.sub(r"=/(prometheus|alertmanager)$", lambda found: f"={self.folder}/{found[1]}-data", word)
 
-    def configure(self, hook: str, rules: str) -> None:
-        """Lay Prometheus' and Alertmanager's files out, with the addresses that things have here."""
-        (self.folder / "prometheus").mkdir()
-        (self.folder / "alertmanager").mkdir()
-        targets = {name: f"127.0.0.1:{port}" for name, port in self.ports.items()}
-        told = (DEPLOY / "prometheus" / "prometheus.yml").read_text(encoding="utf-8")
-        for name in ("worker-0", "worker-1", "sink", "alertmanager"):
-            told = re.sub(rf"{name}:\d+", targets[name], told)
-        told = re.sub(r"(scrape|evaluation)_interval: \d+s", r"\1_interval: 1s", told)
-        (self.folder / "prometheus" / "prometheus.yml").write_text(told, encoding="utf-8")
-        (self.folder / "prometheus" / "rules.yml").write_text(rules, encoding="utf-8")
-        routes = yaml.safe_load((DEPLOY / "alertmanager" / "alertmanager.yml").read_text(encoding="utf-8"))
-        for route in (routes["route"], *routes["route"]["routes"]):
-            route.update({name: "1s" for name in ("group_wait", "group_interval") if name in route})
+    def configure(self, hook: str) -> None:
+        """Lay Prometheus' and Alertmanager's files out: with the addresses that things have here, sixty times as fast."""
+        for name in ("prometheus", "alertmanager"):
+            (self.folder / name).mkdir()
+            for file in sorted((DEPLOY / name).glob("*.yml")):
+                (self.folder / name / file.name).write_text(faster(file.read_text(encoding="utf-8")), encoding="utf-8")
+        told = self.folder / "prometheus" / "prometheus.yml"
+        here = {at: f"127.0.0.1:{self.ports[at.partition(':')[0]]}" for at in PLACES}
+        told.write_text(replaced(told.read_text(encoding="utf-8"), here), encoding="utf-8")
+        told = self.folder / "alertmanager" / "alertmanager.yml"
+        routes = yaml.safe_load(told.read_text(encoding="utf-8"))
         for receiver in routes["receivers"]:
-            receiver["webhook_configs"] = [{"url": f"{hook}/{receiver['name']}"}]
-        (self.folder / "alertmanager" / "alertmanager.yml").write_text(yaml.safe_dump(routes), encoding="utf-8")
+            receiver["webhook_configs"] = [{"url": hook}]
+        told.write_text(yaml.safe_dump(routes), encoding="utf-8")
 
     def is_healthy(self, service: str) -> bool:
         """Does the image's health check say so?"""
