@@ -54,7 +54,7 @@ def _page() -> Iterator[str]:
     yield f"first failure is seen by `increase`. There is room for {SERIES:,} of them in a worker; an agent and environment beyond that count as"
     yield f"`other`, and `stream_graders_labels_folded_total` says how many runs did. Whoever had no run for {IDLE / 3600:.0f} hours gives room to"
     yield f"others. A name is shown with its first {LONGEST} characters, and `?` for what cannot be printed. What is rarer, violations, early and"
-    yield "amended verdicts, begins when it happens and comes on top: three times as many series in all, at most."
+    yield "amended verdicts, begins when it happens and comes on top: some three times as many series in all, if everything happens to every check."
     yield ""
     yield "## Exemplars"
     yield ""

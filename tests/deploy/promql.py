@@ -18,8 +18,10 @@ FOREIGN = {
     "process_cpu_seconds_total": set[str](),
     "process_resident_memory_bytes": set[str](),
     # The judge worker's, which has a registry of its own.
-    "stream_graders_judge_calls_total": {"judge", "model", "outcome"},
-    "stream_graders_judge_budget_remaining_usd": {"judge"},
+    "stream_graders_judge_calls_total": {"model", "outcome"},
+    "stream_graders_judge_budget_refusals_total": {"unit"},
+    "stream_graders_judge_breaker_open": {"model"},
+    "stream_graders_judge_oldest_request_timestamp_seconds": set[str](),
 }
 """Metrics that are not made in `Metrics`, with their labels."""
 

@@ -168,3 +168,17 @@ def test_a_group_that_gave_way_takes_all_of_its_series_along() -> None:
     opens(metrics, ["agent-1"])  # It comes back, and finds no room.
     others = {"agent": OTHER, "environment": OTHER, "suite": "suite"}
     assert metrics.registry.get_sample_value("stream_graders_runs_started_total", others)
+
+
+def test_a_group_has_some_three_times_the_series_it_begins_with_and_no_more() -> None:
+    """What Prometheus' limits are made for: everything that can happen to the checks of a group does."""
+    metrics = Metrics([SUITE])
+    opens(metrics, ["agent-1"])
+    group = metrics._room.of("agent-1", "production", "suite", 0)[0]
+    for check in SUITE.checks:
+        for outcome in Outcome:
+            metrics._rarely(group, metrics.early, check.name, outcome)
+            metrics._rarely(group, metrics.amended, check.name, outcome)
+    for reason in ("run_end", "silence", "max_age", "forced"):
+        metrics._rarely(group, metrics.completed, reason)
+    assert len([labels for labels in series(metrics) if "agent" in labels]) <= 3.2 * (CHECKS + 1) * len(Outcome)
