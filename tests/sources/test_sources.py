@@ -44,7 +44,8 @@ def including(tmp_path: Path, form: str) -> Path:
     suite = tmp_path / "suite.yaml"
     for name in (FILES[form], "test_config.json"):
         (tmp_path / name).write_text((HERE / name).read_text())
-    suite.write_text(f"suite: included\ninclude:\n  - {{format: {form}, file: {FILES[form]}}}\n")
+    judge = "judge: {sample: 1, budget: {calls: 100}}"
+    suite.write_text(f"suite: included\n{judge}\ninclude:\n  - {{format: {form}, file: {FILES[form]}}}\n")
     return suite
 
 

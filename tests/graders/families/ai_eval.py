@@ -105,7 +105,10 @@ STORIES: dict[str, Iterable[Event]] = {
 def judge(grader: Judge, events: Sequence[Event], tools: Any) -> Told:
     if isinstance(grader, FactMatchGrader) and not grader.expected_facts:
         return Told("skipped", "no expected_facts; skipping", certain=True)
-    return Told("not_graded", "no_judge", certain=True)
+    reply = reply_of(events)
+    if reply.text.strip():
+        return Told("asks", "no_judge", cut=reply.cut or reply.short)
+    return Told("asks", "nothing_to_judge", cut=reply.cut)
 
 
 def form(grader: FormatGrader, events: Sequence[Event], tools: Any) -> Told:
@@ -225,7 +228,7 @@ def state(grader: DroostState, events: Sequence[Event], tools: Any) -> Told:
 
 ORACLES: dict[type, Oracle] = {
     **{
-        kind: Oracle(judge, set())
+        kind: Oracle(judge, {"messages"})
         for kind in (
             *(RelevanceGrader, CompletenessGrader, AccuracyGrader),
             *(ActionabilityGrader, FactMatchGrader, GroundednessGrader),
