@@ -360,6 +360,11 @@ class Fleet:
         return {suite.name: suite for suite in self.suites}
 
     @cached_property
+    def asks_judges(self) -> bool:
+        """Does a check of theirs ask a judge?"""
+        return any(check.grader.asks for suite in self.suites for check in suite.checks)
+
+    @cached_property
     def sheds_from(self) -> tuple[int, ...]:
         """The lags from which on a suite leaves runs out, in milliseconds."""
         return tuple(sorted({suite.shed.behind for suite in self.suites if suite.shed is not None}))

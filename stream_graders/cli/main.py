@@ -16,6 +16,8 @@ app = typer.Typer(
 )
 topics_app = typer.Typer(help="Kafka topics as code.", no_args_is_help=True)
 app.add_typer(topics_app, name="topics")
+judge_app = typer.Typer(help="Answer what checks ask judges, and see what that costs and is worth.")
+app.add_typer(judge_app, name="judge")
 
 Suites = Annotated[
     list[Path], typer.Option("--suite", "-s", help="A suite file, or a folder of them; may be repeated.")
@@ -312,6 +314,37 @@ def demo(
     from ..demo.play import play
 
     leave(play(seconds, seed, rate))
+
+
+@judge_app.callback(invoke_without_command=True)
+def judge(
+    context: typer.Context,
+    bootstrap: Annotated[
+        str,
+        typer.Option("--bootstrap", envvar="SG_BOOTSTRAP_SERVERS", help="Kafka's addresses, host:port with commas."),
+    ] = "",
+    judges: Annotated[
+        Path | None, typer.Option("--judges", "-j", envvar="SG_JUDGES", help="The file of models, prices and limits.")
+    ] = None,
+    app_id: App = "stream-graders",
+    topic: Names = None,
+    metrics_port: Annotated[
+        int, typer.Option(envvar="SG_JUDGE_METRICS_PORT", help="Port of /metrics; 0 for none.")
+    ] = 9809,
+    metrics_host: Annotated[
+        str, typer.Option(envvar="SG_METRICS_HOST", help="Address to serve them on.")
+    ] = "127.0.0.1",
+) -> None:
+    """Without a command: be the judge worker. Exit codes: 0 stopped, 2 settings, 3 fault (start again)."""
+    if context.invoked_subcommand is not None:
+        return
+    from .errors import UserError
+    from .judge import run_judge
+
+    with told():
+        if not bootstrap or judges is None:
+            raise UserError("judge: name Kafka with --bootstrap and the judges' file with --judges, or give a command")
+        run_judge(bootstrap, judges, app_id, topic or [], metrics_port, metrics_host)
 
 
 @topics_app.command("apply")

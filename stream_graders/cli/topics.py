@@ -9,7 +9,7 @@ from aiokafka.errors import KafkaError
 from ..security import from_environment, listening
 from ..stream.topics import Placement, Result, State, TopicError, apply, load_topics, place
 from .errors import Exit, UserError, leave, unreachable
-from .worker import names_of
+from .sharing import names_of
 
 
 def apply_topics(bootstrap: str, app: str, names: list[str], partitions: int | None, replication: int | None) -> None:
