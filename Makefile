@@ -15,6 +15,9 @@ DEMO := $(VENV)/.demo-$(call KEY,demo)
 DEV := $(VENV)/.dev-$(call KEY,dev)
 # mutmut and Faust want different versions of click, so mutants live in an environment without Faust.
 MUTANTS := .venv-mutation
+# So do Faust and what checks the files in deploy/.
+DEPLOY := .venv-deploy
+DEPLOYMENT := $(DEPLOY)/.deploy-$(shell sha256sum < requirements/deploy.txt | cut -c1-16)
 MUTATION := $(MUTANTS)/.mutation-$(shell sha256sum < requirements/mutation.txt | cut -c1-16)
 
 .PHONY: help demo test check bench mutation requirements
@@ -25,17 +28,19 @@ help:  ## say what there is
 demo: $(DEMO)  ## show it working, without Java: make demo ARGS='--help'
 	@$(BIN)/stream-graders demo $(ARGS)
 
-test: $(DEV)  ## run every test; on Apache Kafka too where java and mvn are installed: make test ARGS='-k topics'
+test: $(DEV) $(DEPLOYMENT)  ## run every test; on Apache Kafka too where java and mvn are installed: make test ARGS='-k topics'
 	@$(BIN)/pytest $(ARGS)
 
-check: $(DEV)  ## format, lint, types, layers, links in the docs
+check: $(DEV) $(DEPLOYMENT)  ## format, lint, types, layers, links in the docs, the files in deploy/
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy stream_graders tests benchmarks docs/graders.py docs/odd_inputs.py docs/mutation.py
+	$(BIN)/mypy stream_graders tests benchmarks docs/graders.py docs/odd_inputs.py docs/mutation.py docs/metrics.py
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python docs/check.py
 	$(BIN)/python docs/graders.py --check
 	$(BIN)/python docs/odd_inputs.py --check
+	$(BIN)/python docs/metrics.py --check
+	$(DEPLOY)/bin/python deploy/check.py
 
 bench: $(DEV)  ## measure what the README quotes: make bench ARGS='--help'
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -52,6 +57,8 @@ requirements: $(DEV)  ## pin the dependencies anew: make requirements ARGS=--upg
 	$(COMPILE) $(ARGS) --extra demo --output-file requirements/demo.txt pyproject.toml requirements/build.in
 	$(COMPILE) $(ARGS) --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
 	$(COMPILE) $(ARGS) --output-file requirements/mutation.txt requirements/mutation.in
+	$(COMPILE) $(ARGS) --output-file requirements/build.txt requirements/build.in
+	$(COMPILE) $(ARGS) --output-file requirements/deploy.txt requirements/deploy.in
 
 $(DEMO): | $(BIN)/python
 	@echo "installing what the demo needs into $(VENV) ..."
@@ -70,6 +77,12 @@ $(MUTATION):
 	@echo "installing what the mutation check needs into $(MUTANTS) ..."
 	@$(PYTHON) -m venv --clear $(MUTANTS)
 	@$(MUTANTS)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/mutation.txt
+	@touch $@
+
+$(DEPLOYMENT):
+	@echo "installing what checks the files in deploy/ into $(DEPLOY) ..."
+	@$(PYTHON) -m venv --clear $(DEPLOY)
+	@$(DEPLOY)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/deploy.txt
 	@touch $@
 
 $(BIN)/python:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.deploy.programs import missing_programs
 from tests.kafka.broker import KafkaBroker, missing_tools
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +25,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("requires_kafka") and (missing := missing_tools()):
         unavailable(f"Apache Kafka needs {' and '.join(missing)} on the path; install a JDK (17 or later) and Maven")
+    if item.get_closest_marker("requires_prometheus") and (programs := missing_programs()):
+        packages = "install Debian's prometheus and prometheus-alertmanager, or their makers' releases"
+        unavailable(f"not on the path: {', '.join(programs)}; {packages}")
     if item.get_closest_marker("requires_real_data") and not REAL_DATA.is_dir():
         unavailable("the recorded runs are not here; name their folder in SG_REAL_DATA")
 

@@ -4,12 +4,12 @@ import asyncio
 import logging
 import signal
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import typer
 from aiokafka.errors import KafkaError
 
-from ..metrics import Server
+from ..metrics.server import Server
 from ..security import JUDGE_KEY, Ear, from_environment, judge_key
 from .errors import Exit, UserError, leave, unreachable
 from .sharing import names_of
@@ -40,7 +40,7 @@ def run_judge(bootstrap: str, judges: Path, app: str, topics: list[str], metrics
     server = None
     try:
         if metrics_port:
-            server = Server(cast("Any", made.metrics), (metrics_host, metrics_port), lambda: True, lambda: True)
+            server = Server(made.metrics, (metrics_host, metrics_port), lambda: True, lambda: True)
     except OSError as error:
         raise UserError(f"metrics port {metrics_port}: {error.strerror}; give another with --metrics-port") from error
     kafka = {"bootstrap_servers": bootstrap, **from_environment().client()}

@@ -250,6 +250,28 @@ def worker(
 
 
 @app.command()
+def sink(
+    bootstrap: Bootstrap,
+    to: Annotated[str, typer.Option(help="What the receiver is: alertmanager, webhook (signed) or slack.")],
+    url: Annotated[str, typer.Option(envvar="SG_SINK_URL", help="The receiver's address.")],
+    excerpts: Annotated[
+        bool, typer.Option("--excerpts", help="Send evidence and excerpts too: words of the runs, and so of people.")
+    ] = False,
+    app_id: App = "stream-graders",
+    topic: Names = None,
+    metrics_port: Annotated[int, typer.Option(envvar="SG_METRICS_PORT", help="Port of /metrics; 0 for none.")] = 9810,
+    metrics_host: Annotated[
+        str, typer.Option(envvar="SG_METRICS_HOST", help="Address to serve them on.")
+    ] = "127.0.0.1",
+) -> None:
+    """Tell people of violations: the first three runs of an agent, version and check, then how many, and what was taken back."""
+    from .sink import run_sink
+
+    with told():
+        run_sink(bootstrap, to, url, app_id, topic or [], metrics_port, metrics_host, excerpts=excerpts)
+
+
+@app.command()
 def tail(
     bootstrap: Bootstrap,
     topic: Names = None,
@@ -276,6 +298,24 @@ def tail(
             list_open(bootstrap, topic or [], app_id, suite, as_json=json)
         else:
             raise UserError("--open: name the workers' suites with --suite, which read their states")
+
+
+@app.command()
+def doctor(
+    bootstrap: Bootstrap,
+    suite: Annotated[
+        list[Path] | None, typer.Option("--suite", "-s", help="The workers' suites; may be repeated.")
+    ] = None,
+    run: Annotated[str | None, typer.Option(help="A run id: say also why it has no verdict.")] = None,
+    app_id: App = "stream-graders",
+    topic: Names = None,
+    json: AsJson = False,
+) -> None:
+    """Look at suites, Kafka, rights, topics, workers, lag and clocks, and say what is wrong and what to do. Changes nothing."""
+    from .doctor import Asked, examine
+
+    with told():
+        examine(Asked(bootstrap, suite or [], app_id, topic or [], run, json))
 
 
 @app.command()
@@ -347,13 +387,71 @@ def judge(
         run_judge(bootstrap, judges, app_id, topic or [], metrics_port, metrics_host)
 
 
+@app.command()
+def simulate(
+    bootstrap: Bootstrap,
+    topic: Names = None,
+    rate: Annotated[float, typer.Option(min=0.1, max=200, help="Conversations that begin in a second.")] = 2.0,
+    seed: Annotated[
+        int | None, typer.Option(help="Of what they say and do wrong. [default: another at each start]")
+    ] = None,
+    environment: Annotated[str, typer.Option(help="What their events carry.")] = "demo",
+) -> None:
+    """Let the demo's simulated agents write to a journal, until told to stop; grade them with --suite of demo/shop.yaml."""
+    from ..demo.simulate import simulate as let_work
+    from .errors import Exit
+    from .sharing import names_of
+
+    with told():
+        journal = names_of(topic or []).get("agent.events.v1", "agent.events.v1")
+        undelivered = let_work(bootstrap, journal, rate, seed, environment)
+        if undelivered:
+            typer.echo(f"{undelivered} events were not delivered to {bootstrap}; does Kafka answer there?", err=True)
+            leave(Exit.OUR_FAULT)
+
+
+Partitions = Annotated[int | None, typer.Option(help="For every topic that has more than one.")]
+Replication = Annotated[int | None, typer.Option(help="Copies of every topic; 1 on a single broker.")]
+
+
+@topics_app.command("plan")
+def topics_plan(
+    bootstrap: Bootstrap,
+    app_id: App = "stream-graders",
+    topic: Names = None,
+    partitions: Partitions = None,
+    replication: Replication = None,
+) -> None:
+    """Say what is missing and what differs from the files; changes nothing. Exit code 1 unless all is as wanted."""
+    from .topics import plan_topics
+
+    with told():
+        plan_topics(bootstrap, app_id, topic or [], partitions, replication)
+
+
+@topics_app.command("export")
+def topics_export(
+    form: Annotated[str, typer.Argument(help="strimzi or asyncapi.")],
+    cluster: Annotated[str, typer.Option(help="For strimzi: the name of the Kafka resource.")] = "kafka",
+    app_id: App = "stream-graders",
+    topic: Names = None,
+    partitions: Partitions = None,
+    replication: Replication = None,
+) -> None:
+    """Print the topics, and a worker's rights, as Strimzi's resources, or the topics as an AsyncAPI document."""
+    from .topics import export_topics
+
+    with told():
+        export_topics(form, cluster, app_id, topic or [], partitions, replication)
+
+
 @topics_app.command("apply")
 def topics_apply(
     bootstrap: Bootstrap,
     app_id: App = "stream-graders",
     topic: Names = None,
-    partitions: Annotated[int | None, typer.Option(help="For every topic that has more than one.")] = None,
-    replication: Annotated[int | None, typer.Option(help="Copies of every topic; 1 on a single broker.")] = None,
+    partitions: Partitions = None,
+    replication: Replication = None,
 ) -> None:
     """Create the topics that are missing; say where the others differ. Deletes and changes nothing."""
     from .topics import apply_topics

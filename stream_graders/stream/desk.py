@@ -66,8 +66,8 @@ class Counts:
         self.dead: Counter[str] = Counter()
         self.inherited = 0
         """Held events of live sessions that somebody else read, less those that somebody else will release."""
-        self.published: list[Verdict | RunVerdict | Violation] = []
-        """Records made since somebody last took them, for metrics."""
+        self.published: list[tuple[Verdict | RunVerdict | Violation, int]] = []
+        """Records made since somebody last took them, for metrics, with the log time of what settled them."""
 
     @property
     def held(self) -> int:
@@ -297,7 +297,7 @@ class Desk:
                     self._bury(record, effect.reason, effect.reason.meaning)
                 continue
             if isinstance(effect, Publish):
-                self.counts.published.append(effect.record)
+                self.counts.published.append((effect.record, self.clock if record is None else record.timestamp))
             self._topic_of(effect).append((key, to_json(effect.record), self._headers(effect)))
 
     def _topic_of(self, effect: Publish | Ask) -> list[Output]:

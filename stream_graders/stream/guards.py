@@ -61,6 +61,7 @@ class StallGuard:
     def __init__(self, limit: float = STALL) -> None:
         self.limit = limit
         self.last = time.monotonic()
+        self._longest = 0.0
 
     def age(self) -> float:
         """Seconds since the last beat."""
@@ -74,11 +75,17 @@ class StallGuard:
                 f"stood still for {self.age():.1f} s, so another worker may own its runs; start it again",
             )
 
+    def longest(self) -> float:
+        """By how many seconds a beat was late at most, since this was last asked."""
+        longest, self._longest = self._longest, 0.0
+        return longest
+
     async def beat(self) -> None:
         """Beat for ever."""
         self.last = time.monotonic()
         while True:
             await asyncio.sleep(BEAT)
+            self._longest = max(self._longest, self.age() - BEAT)
             self.check()
             self.last = time.monotonic()
 

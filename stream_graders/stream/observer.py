@@ -5,9 +5,9 @@ import time
 from collections import Counter
 from typing import Any
 
+from ..events import Event, Tick
 from ..metrics import Metrics, Server
 from ..settings import Settings
-from ..verdicts import RunVerdict
 from . import batching
 from .overload import KEY
 from .table import StateTable
@@ -16,7 +16,10 @@ from .worker import Worker
 FATES = ("graded", "duplicates", "buried", "skipped", "unselected")
 EVERY = 1.0
 """Seconds between two measurements."""
-LABELS = {"duplicates": "duplicate", "buried": "dead_lettered"}
+UNREADABLE = "unreadable"
+KINDS: tuple[type[Event] | type[Tick], ...] = (*Event.__subclasses__(), Tick)
+TYPES = (*(str(kind.__struct_config__.tag) for kind in KINDS), UNREADABLE)
+FATE = {"duplicates": "duplicate", "buried": "dead_lettered"}
 
 
 class Observer:
@@ -28,9 +31,10 @@ class Observer:
         Raises:
             OSError: the port is taken.
         """
-        self.metrics = Metrics()
+        self.metrics = Metrics(worker.fleet)
         self._app, self._worker, self._table = app, worker, table
         self._told: Counter[str] = Counter()
+        self._begin()
         self._lagging: set[int] = set()
         self._alone_since = 0.0
         self._server = None
@@ -47,15 +51,14 @@ class Observer:
             fleet = self._worker.fleet
             metrics.opened(identity, [s for s in fleet if s.select.refusal(identity, but_agent=unnamed) is None])
         counts.ledger.opened.clear()
-        clock = max((desk.clock for desk in self._worker.desks.values()), default=0) / 1000
-        for record in counts.published:
-            metrics.published(record)
-            if isinstance(record, RunVerdict):
-                metrics.latency.labels(record.suite).observe(max(0.0, now - clock))
+        for record, settled in counts.published:
+            metrics.published(record, max(0.0, now - settled / 1000))
         if counts.published:
             metrics.last_verdict.set(now)
         counts.published.clear()
-        metrics.last_event.set(clock)
+        metrics.last_event.set(max((desk.clock for desk in self._worker.desks.values()), default=0) / 1000)
+        for stage, seconds in self._worker.took.items():
+            metrics.batch.labels(stage).observe(seconds)
         self._count()
 
     async def watch(self) -> None:
@@ -76,14 +79,23 @@ class Observer:
         if self._server is not None:
             self._server.close()
 
+    def _begin(self) -> None:
+        """Show the counters at 0 before there is anything to count: the first one would be invisible to ``increase``."""
+        for name in FATES:
+            self.metrics.events.labels(FATE.get(name, name))
+        for kind in TYPES:
+            self.metrics.consumed.labels(kind)
+
     def _count(self) -> None:
         metrics, counts = self.metrics, self._worker.counts
         ledger = counts.ledger
         for name in FATES:
-            self._raise_to(metrics.events.labels(LABELS.get(name, name)), name, getattr(ledger, name))
+            self._raise_to(metrics.events.labels(FATE.get(name, name)), name, getattr(ledger, name))
         for kind, count in counts.events.items():
             name = str(kind.__struct_config__.tag)
             self._raise_to(metrics.consumed.labels(name), f"type {name}", count)
+        unreadable = counts.consumed - sum(counts.events.values())
+        self._raise_to(metrics.consumed.labels(UNREADABLE), f"type {UNREADABLE}", unreadable)
         for reason, count in counts.dead.items():
             self._raise_to(metrics.dead.labels(reason), f"dead {reason}", count)
         self._raise_to(metrics.replayed, "replayed", ledger.replayed)
@@ -101,18 +113,30 @@ class Observer:
     def _measure(self, now: float) -> None:
         metrics, owned = self.metrics, set(self._worker.desks)
         for partition in self._lagging - owned:
-            metrics.lag.remove(str(partition))  # Left in place, another worker's partition would be counted twice.
-            metrics.lag_seconds.remove(str(partition))
-            metrics.shedding.remove(str(partition))
+            # Left in place, another worker's partition would be counted twice.
+            for gauge in (metrics.lag, metrics.lag_seconds, metrics.shedding, metrics.committed):
+                gauge.remove(str(partition))
         self._lagging = owned
+        overdue = 0.0
         for partition, desk in self._worker.desks.items():
             end = batching.end_of(self._app, partition)
             lag = max(0, (end or 0) - desk.read - 1) if desk.read >= 0 else 0
             metrics.lag.labels(str(partition)).set(lag)
             metrics.lag_seconds.labels(str(partition)).set(max(0.0, now - desk.clock / 1000) if lag else 0)
             metrics.shedding.labels(str(partition)).set(desk.behind_by / 1000)
+            metrics.committed.labels(str(partition)).set(self._worker.committed(partition))
+            deadline = desk.deadline()
+            if not lag and deadline is not None:  # Behind, it is the lag that has to be told of.
+                overdue = max(overdue, now - deadline / 1000)
+        metrics.overdue.set(overdue)
         metrics.state_keys.set(sum(len(kept) - (KEY in kept) for kept in self._table.kept.values()))
         metrics.state_bytes.set(self._table.size)
+        self._raise_to(metrics.rebalances, "rebalances", self._table.rebalances)
+        for seconds in self._table.recoveries:
+            metrics.recovery.observe(seconds)
+        self._table.recoveries.clear()
+        metrics.recovering.set(not self._table.recovered)
+        metrics.loop.observe(self._worker.stall.longest())
 
     def _is_healthy(self) -> bool:
         return self._worker.stall.age() < self._worker.stall.limit

@@ -73,7 +73,7 @@ class Replay:
                     kept.pop(key, None)
                 else:
                     kept[key] = state
-            yield from self.counts.published
+            yield from (record for record, _ in self.counts.published)
             self.counts.published.clear()
             if not desk.behind:
                 return

@@ -1,5 +1,6 @@
 """The runs' states: bytes by run id, kept in the changelog, recovered in batches."""
 
+import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -35,6 +36,10 @@ class StateTable(faust.Table[bytes, bytes]):
         """Bytes of all states."""
         self.recovered = False
         """False from the start of a rebalance until every owned partition is read."""
+        self.rebalances = 0
+        self.recoveries: list[float] = []
+        """How long recoveries took, in seconds, since somebody last took them, for metrics."""
+        self._since = time.monotonic()
 
     def apply_changelog_batch(self, batch: Iterable[Any]) -> None:
         """Take recovered records in. The state that has read further wins, whichever comes last (design 8, zombies)."""
@@ -66,7 +71,10 @@ class StateTable(faust.Table[bytes, bytes]):
 
     async def on_rebalance(self, assigned: Any, revoked: Any, newly_assigned: Any, generation_id: int = 0) -> None:
         """Forget the partitions that another worker may write to from now on."""
+        if self.recovered:
+            self._since = time.monotonic()
         self.recovered = False
+        self.rebalances += 1
         reached(Step.REBALANCE)
         for tp in revoked:
             if tp.topic == self.changelog_topic_name:
@@ -79,6 +87,7 @@ class StateTable(faust.Table[bytes, bytes]):
         self.size = sum(len(value) for kept in self.kept.values() for value in kept.values())
         self._forgotten -= {tp.partition for tp in active_tps if tp.topic == self.changelog_topic_name}
         self.recovered = True
+        self.recoveries.append(time.monotonic() - self._since)
 
     def _recover(self, partition: int, record: Any) -> None:
         key, value = record.key, record.value

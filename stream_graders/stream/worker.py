@@ -40,6 +40,8 @@ class Worker:
         self.generation = -1
         self.since = 0
         """A log time after which no earlier generation read, however clocks differ."""
+        self.took: dict[str, float] = {}
+        """Seconds that the stages of the last batch took, for metrics."""
 
     async def run(self, stream: Any, observe: Callable[[], None]) -> None:
         """Grade for ever, and call ``observe`` after each batch. An exception that leaves this loop ends the process."""
@@ -50,7 +52,9 @@ class Worker:
             self._look_behind(first, first.value[0])
             if not await self._mark(generation):
                 continue
+            began = time.monotonic()
             events = self._grade(stream, first)
+            graded = time.monotonic()
             reached(Step.GRADED)
             partitions = {event.message.partition for event in events}
             if not await self._write(self._taken(partitions), generation):
@@ -58,11 +62,15 @@ class Worker:
             for event in events:
                 event.ack()
             reached(Step.ACKED)
+            self.took = {"grade": graded - began, "write": time.monotonic() - graded}
             observe()
             while behind := {partition for partition in partitions if self.desk(partition).behind}:
+                began = time.monotonic()
                 self.advance(behind)
+                graded = time.monotonic()
                 if not await self._write(self._taken(behind), generation):
                     break
+                self.took = {"grade": graded - began, "write": time.monotonic() - graded}
                 observe()
 
     def begin(self, generation: int) -> None:

@@ -162,16 +162,25 @@ class Stage:
             for record in records:
                 await producer.send_and_wait(record.topic, record.value, record.key, partition=record.partition)
 
-    def committed(self) -> int:
-        """The journal records that the worker's group has committed, all partitions together."""
-        return asyncio.run(self._committed())
+    def write(self, role: str, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
+        """Append records to the topic in this role, in order."""
+        asyncio.run(self._write(self.topic(role), records))
 
-    async def _committed(self) -> int:
+    async def _write(self, topic: str, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
+        async with AIOKafkaProducer(bootstrap_servers=self.bootstrap) as producer:
+            for key, value in records:
+                await producer.send_and_wait(topic, value, key)
+
+    def committed(self, group: str = "", role: str = "journal") -> int:
+        """The records of a topic that a group has committed, all partitions together; by default those that the workers graded."""
+        return asyncio.run(self._committed(group or self.app, self.topic(role)))
+
+    async def _committed(self, group: str, topic: str) -> int:
         admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)
         await admin.start()
         try:
-            offsets = await admin.list_consumer_group_offsets(self.app)
-            return sum(at.offset for place, at in offsets.items() if place.topic == self.topic("journal"))
+            offsets = await admin.list_consumer_group_offsets(group)
+            return sum(at.offset for place, at in offsets.items() if place.topic == topic)
         except GroupCoordinatorNotAvailableError:
             return 0  # The first group of a broker: its offsets topic is being made.
         finally:

@@ -183,6 +183,21 @@ def test_the_right_that_is_missing_is_named(secure: SecureBroker, suite: Path, r
     )
 
 
+def test_the_doctor_names_the_right_that_is_missing(secure: SecureBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    way = WAYS["SCRAM-SHA-512"]
+    stage = Stage(secure.bootstrap, partitions=1).set()
+    needed = rights(stage)
+    needed[TOPIC, stage.topic("verdicts")] = ("DescribeConfigs",)
+    granted(secure, way.user, needed)
+    take(monkeypatch, environment(secure, way))
+    topics = [word for name, physical in stage.names.items() for word in ("--topic", f"{name}={physical}")]
+    done = command("doctor", "--bootstrap", address(secure, way), "--app", stage.app, *topics)
+    assert done.code == 1
+    [told] = [line for line in done.out.splitlines() if " rights: " in line]
+    assert f"the right Write on topic {stage.topic('verdicts')} is missing" in told
+    assert PASSWORD not in done.out + done.err
+
+
 @pytest.mark.parametrize(("role", "operation"), [("verdicts", "Write"), ("journal", "Read")])
 def test_a_right_that_is_withdrawn_from_a_running_worker_is_named(
     secure: SecureBroker, suite: Path, role: str, operation: str

@@ -251,7 +251,7 @@ def test_a_worker_moves_silent_runs_on_for_no_longer_than_a_batch_may_take(monke
     counts.published.clear()
     monkeypatch.setattr(worker_module, "SECONDS", 0.0)
     worker.advance(set(worker.desks))
-    assert sum(isinstance(record, RunVerdict) for record in counts.published) == ADVANCES
+    assert sum(isinstance(record, RunVerdict) for record, _ in counts.published) == ADVANCES
     assert sum(desk.behind for desk in worker.desks.values()) == 12
     monkeypatch.setattr(worker_module, "SECONDS", 60.0)
     worker.advance(set(worker.desks))

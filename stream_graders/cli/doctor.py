@@ -1,0 +1,397 @@
+"""``stream-graders doctor``: what is wrong with a deployment, and why a run has no verdict. Reads, and changes nothing.
+
+Each look is a line: what was looked at, whether it is well, what was found, and for what is not well the next step.
+"""
+
+import asyncio
+import platform
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import typer
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+
+from ..config import SuiteError, load_fleet
+from ..events import compact, stamp
+from ..gradebook import Publish
+from ..security import from_environment, listening
+from ..session import STATE_VERSION, Effect, Session
+from ..settings import Settings
+from ..stream import rights, start
+from ..stream.topics import Placement, State, TopicError, inspect, load_topics, partition_of, place, plan
+from ..suites import Fleet
+from ..verdicts import RunVerdict
+from .errors import Exit, leave
+from .journal import opened
+from .places import Sought
+from .runs import Graded
+from .sharing import names_of
+
+Level = Literal["ok", "warning", "bad"]
+AHEAD = 5.0
+"""Seconds by which a record may lie in the future before somebody's clock is called wrong."""
+BEHIND = 60.0
+"""Seconds that records may have waited before a worker is called slow."""
+ANSWERS_WITHIN = 20_000
+"""Milliseconds that Kafka may take."""
+NAMED = 5
+"""Partitions that a line names."""
+MOVES = {
+    "user": "the user's: a message of theirs, or a long silence, comes next",
+    "agent": "the agent's: it has not answered the last message or result",
+    "tool": "a tool's: a call has no result yet",
+}
+
+
+class Finding(NamedTuple):
+    """What one look gave."""
+
+    place: str
+    level: Level
+    told: str
+    next: str = ""
+    """What to do about it."""
+
+    def __str__(self) -> str:
+        return f"{self.level:<8} {self.place}: {self.told}" + (f"; {self.next}" if self.next else "")
+
+
+class Asked(NamedTuple):
+    """What the command was told."""
+
+    bootstrap: str
+    suites: list[Path]
+    app: str
+    topics: list[str]
+    run: str | None
+    json: bool
+
+
+def examine(asked: Asked) -> None:
+    """Print what was found; exit code 1 if anything is bad."""
+    bad = False
+    for finding in _findings(asked):
+        bad = bad or finding.level == "bad"
+        typer.echo(compact(finding._asdict()) if asked.json else str(finding))
+    if bad:
+        leave(Exit.GATE_MISSED)
+
+
+def _findings(asked: Asked) -> Iterator[Finding]:
+    yield _versions()
+    fleet, told = _suites(asked.suites)
+    yield from told
+    settings = Settings(asked.bootstrap, app=asked.app, names=names_of(asked.topics), security=from_environment())
+    with listening() as ear:
+        try:
+            found = asyncio.run(_cluster(settings))
+        except (KafkaError, OSError) as error:
+            refusal = ear.refusal()
+            what = refusal or f"no answer ({ear.said or error})"
+            yield Finding(
+                "kafka",
+                "bad",
+                f"{asked.bootstrap}: {what}",
+                "" if refusal else "check --bootstrap and SG_SECURITY_PROTOCOL",
+            )
+            return
+    yield Finding("kafka", "ok", f"{asked.bootstrap} answers")
+    yield from found
+    if asked.run is not None:
+        if fleet is None:
+            yield Finding(
+                f"run {asked.run}", "warning", "not looked at", "mend the suites first, or name them with --suite"
+            )
+        elif any(finding.place == "topics" and finding.level == "bad" for finding in found):
+            yield Finding(f"run {asked.run}", "warning", "not looked at", "mend the topics first")
+        else:
+            yield from _run(asked.run, settings, fleet)
+
+
+def _versions() -> Finding:
+    names = ("stream-graders", "faust-streaming", "aiokafka", "msgspec")
+    told = ", ".join(f"{name} {version(name)}" for name in names)
+    told += f", Python {platform.python_version()}, state version {STATE_VERSION}"
+    if not version("faust-streaming").startswith("0.15."):
+        return Finding("versions", "bad", told, "the worker is made for faust-streaming 0.15: install that")
+    return Finding("versions", "ok", told)
+
+
+def _suites(paths: Sequence[Path]) -> tuple[Fleet | None, list[Finding]]:
+    if not paths:
+        return None, [Finding("suites", "warning", "not looked at", "name the workers' with --suite")]
+    try:
+        fleet = load_fleet(paths)
+    except SuiteError as error:
+        return None, [Finding("suites", "bad", line, "") for line in str(error).splitlines()]
+    checks = sum(len(suite.checks) for suite in fleet)
+    return fleet, [Finding("suites", "ok", f"{len(fleet.suites)} suites with {checks} checks")]
+
+
+# -- the cluster -----------------------------------------------------------------------------------------------------------
+
+
+async def _cluster(settings: Settings) -> list[Finding]:
+    client = settings.security.client()
+    admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap, request_timeout_ms=ANSWERS_WITHIN, **client)
+    try:
+        await admin.start()
+        found = [*await _rights(admin, settings), *await _topics(admin, settings)]
+        if not any(finding.place == "topics" and finding.level == "bad" for finding in found):
+            found += await _group(admin, settings)
+        return found
+    finally:
+        await admin.close()
+
+
+async def _rights(admin: AIOKafkaAdminClient, settings: Settings) -> list[Finding]:
+    names = {**start.physical(settings), "changelog": start.changelog(settings), "leader": start.leader(settings)}
+    try:
+        await rights.check(admin, names, settings.app)
+    except rights.RightsError as error:
+        return [Finding("rights", "bad", line) for line in str(error).splitlines()]
+    return [Finding("rights", "ok", "this client may do what a worker does")]
+
+
+async def _topics(admin: AIOKafkaAdminClient, settings: Settings) -> list[Finding]:
+    """What a worker would refuse is bad; what merely is not as the files say is a warning."""
+    names = {**start.physical(settings), "changelog": start.changelog(settings)}
+    placement = Placement(app=settings.app, names=settings.names)
+    try:
+        found = await inspect(admin, names.values())
+        results = await plan(admin, place(load_topics(), placement))
+    except TopicError as error:
+        return [Finding("topics", "bad", line) for line in str(error).splitlines()]
+    misfits = [Finding("topics", "bad", line) for line in start.misfits(names, found)]
+    if misfits:
+        return misfits
+    other = [
+        Finding("topics", "warning", str(result))
+        for result in results
+        if result.state is State.DIFFERS and not _is_chosen(result.detail)
+    ]
+    journal = found[names["journal"]]
+    return [
+        *other,
+        Finding("topics", "ok", f"{len(found)} fit a worker; the journal has {journal.partitions} partitions"),
+    ]
+
+
+def _is_chosen(detail: str) -> bool:
+    """Counts are a cluster's own choice; a worker has asked already whether they agree with each other."""
+    return detail.startswith(("partitions are", "copies are", "min.insync.replicas"))
+
+
+async def _group(admin: AIOKafkaAdminClient, settings: Settings) -> list[Finding]:
+    journal = start.physical(settings)["journal"]
+    async with _reader(settings) as consumer:
+        places = [
+            TopicPartition(journal, partition)
+            for partition in sorted((await consumer._client.fetch_all_metadata()).partitions_for_topic(journal) or ())
+        ]
+        consumer.assign(places)
+        begins, ends = await consumer.beginning_offsets(places), await consumer.end_offsets(places)
+        offsets: Any = await admin.list_consumer_group_offsets(settings.app)
+        committed = {
+            place: offsets[place].offset for place in places if place in offsets and offsets[place].offset >= 0
+        }
+        members, state = await _members(admin, settings.app)
+        waiting = {place: ends[place] - max(committed.get(place, begins[place]), begins[place]) for place in places}
+        lagging = {place: count for place, count in waiting.items() if count > 0}
+        oldest = await _oldest(consumer, {place: max(committed.get(place, 0), begins[place]) for place in lagging})
+        newest = await _newest(consumer, begins, ends)
+    found = [_lost(place, committed[place], begins[place], ends[place]) for place in committed]
+    return [
+        *(finding for finding in found if finding is not None),
+        _workers(members, state, settings.app, sum(lagging.values()), len(places)),
+        _lag(lagging, oldest, members),
+        _clock(newest),
+    ]
+
+
+def _workers(members: Sequence[str], state: str, app: str, lag: int, partitions: int) -> Finding:
+    if not members:
+        level: Level = "bad" if lag else "warning"
+        return Finding(
+            "workers",
+            level,
+            f"group {app} has no member: nobody grades",
+            "start stream-graders worker, or name its --app",
+        )
+    if state != "Stable":
+        return Finding(
+            "workers", "warning", f"group {app} is sharing out its partitions ({state})", "ask again in half a minute"
+        )
+    told = f"{len(members)} in group {app}"
+    if len(members) > partitions:
+        return Finding(
+            "workers",
+            "warning",
+            f"{told}, and the journal has {partitions} partitions",
+            "the others have nothing to do",
+        )
+    return Finding("workers", "ok", told)
+
+
+def _lag(lagging: dict[TopicPartition, int], oldest: float | None, members: Sequence[str]) -> Finding:
+    if not lagging:
+        return Finding("lag", "ok", "every record is read")
+    most = sorted(lagging.items(), key=lambda each: -each[1])[:NAMED]
+    where = ", ".join(f"partition {place.partition}: {count}" for place, count in most)
+    age = "" if oldest is None else f", the oldest for {oldest:.0f} s"
+    told = f"{sum(lagging.values())} records wait{age} ({where})"
+    if members and (oldest is None or oldest < BEHIND):
+        return Finding("lag", "ok", told)
+    return Finding(
+        "lag", "warning", told, "start more workers, up to one a partition; docs/runbook.md" if members else ""
+    )
+
+
+def _lost(place: TopicPartition, committed: int, first: int, end: int) -> Finding | None:
+    if first <= committed <= end:
+        return None
+    told = f"partition {place.partition}: committed {committed}, the log holds {first} to {end}"
+    if committed > end:
+        return Finding("offsets", "bad", told, "the topic was made anew: start the workers with a new --app")
+    lost = f"retention removed {first - committed} records that were never graded"
+    return Finding("offsets", "bad", told, f"{lost}: stream-graders worker --accept-loss goes on, and writes it down")
+
+
+def _clock(newest: float | None) -> Finding:
+    ahead = 0.0 if newest is None else newest - time.time()
+    if ahead > AHEAD:
+        told = f"the journal's newest record is {ahead:.0f} s in the future of this machine"
+        return Finding(
+            "clock",
+            "bad",
+            told,
+            "set the clock of this machine or of the brokers by NTP: deadlines run on the brokers'",
+        )
+    return Finding("clock", "ok", "no record of the journal lies in the future")
+
+
+async def _members(admin: AIOKafkaAdminClient, group: str) -> tuple[list[str], str]:
+    reply: Any
+    [reply] = await admin.describe_consumer_groups([group])
+    [(_, _, state, _, _, members, *_)] = reply.groups
+    return [member[0] for member in members], state
+
+
+@asynccontextmanager
+async def _reader(settings: Settings) -> AsyncIterator[AIOKafkaConsumer]:
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=settings.bootstrap, group_id=None, enable_auto_commit=False, **settings.security.client()
+    )
+    await consumer.start()
+    try:
+        yield consumer
+    finally:
+        await consumer.stop()
+
+
+async def _oldest(consumer: AIOKafkaConsumer, at: dict[TopicPartition, int]) -> float | None:
+    """Seconds for which the oldest unread record has waited."""
+    ages = [time.time() - record.timestamp / 1000 for record in await _records(consumer, at)]
+    return max(ages, default=None)
+
+
+async def _newest(
+    consumer: AIOKafkaConsumer, begins: dict[TopicPartition, int], ends: dict[TopicPartition, int]
+) -> float | None:
+    """When the newest record was appended, in seconds since the epoch."""
+    last = {place: end - 1 for place, end in ends.items() if end > begins[place]}
+    return max((record.timestamp / 1000 for record in await _records(consumer, last)), default=None)
+
+
+async def _records(consumer: AIOKafkaConsumer, at: dict[TopicPartition, int]) -> list[Any]:
+    """The records at these offsets, as far as they come in good time."""
+    waiting, found = set(at), list[Any]()
+    for partition, offset in at.items():
+        consumer.seek(partition, offset)
+    ends = time.monotonic() + ANSWERS_WITHIN / 1000
+    while waiting and time.monotonic() < ends:
+        for partition, records in (await consumer.getmany(*waiting, timeout_ms=500)).items():
+            found.append(records[0])
+            waiting.discard(partition)
+    return found
+
+
+# -- one run ---------------------------------------------------------------------------------------------------------------
+
+
+def _run(run_id: str, settings: Settings, fleet: Fleet) -> Iterator[Finding]:
+    """Why a run has no verdict, or that it has."""
+    names = start.physical(settings)
+    graded, said = Graded(fleet), list[Effect]()
+    sought = Sought(run_id, [Path(f"kafka:{names['journal']}")], settings.bootstrap)
+    session: Session | None = None
+    count = 0
+    for event, at in sought.events():
+        said += graded.feed(event, at)
+        session = graded.sessions[run_id]
+        count += 1
+    place = f"run {run_id}"
+    if session is not None:
+        if sought.now is not None:
+            said += session.advance(sought.now)
+        cut = "; the journal does not hold its beginning any more" if sought.is_cut else ""
+        yield _state(place, session, said, f"{count} events{cut}")
+    dead = _dead_letters(run_id, settings.bootstrap, names["dead_letters"])
+    if dead:
+        told = ", ".join(f"{reason} ({number})" for reason, number in dead.most_common())
+        yield Finding(
+            place,
+            "warning",
+            f"{dead.total()} of its records were dead-lettered: {told}",
+            f"read them in {names['dead_letters']}",
+        )
+    elif session is None:
+        yield Finding(
+            place, "bad", sought.missing(), "is it the right run id, and does its agent send to this journal?"
+        )
+
+
+def _state(place: str, session: Session, said: Sequence[Effect], events: str) -> Finding:
+    runs = [effect.record for effect in said if isinstance(effect, Publish) and isinstance(effect.record, RunVerdict)]
+    if runs:
+        told = ", ".join(f"{run.suite}: {run.outcome} ({run.reason}), complete by {run.completion}" for run in runs)
+        return Finding(place, "ok", f"{events}; {told}")
+    if session.phase == "unselected":
+        return Finding(
+            place, "bad", f"{events}; no suite grades it: {session.refusal}", "change select:, or what the agent sends"
+        )
+    if session.phase in ("new", "gone"):
+        return Finding(
+            place,
+            "bad",
+            f"{events}; no event opened it",
+            "a run begins with run.start, a message, a call, a result or run.end",
+        )
+    due = session.deadline()
+    when = "" if due is None else f"; without another event something is due at {stamp(due * 1_000_000)}, by log time"
+    if session.order.held:
+        return Finding(
+            place,
+            "warning",
+            f"{events}; events wait for one before them that has not come{when}",
+            "the gap is given up after 30 s",
+        )
+    if session.phase == "waiting":
+        return Finding(place, "warning", f"{events}; no event has named its agent{when}", "send agent with run.start")
+    return Finding(place, "warning", f"{events}; it is open, and the next move is {MOVES[session.course.move]}{when}")
+
+
+def _dead_letters(run_id: str, bootstrap: str, topic: str) -> Counter[str]:
+    """How many of a run's records were dead-lettered, by reason."""
+    key = run_id.encode("utf-8", "replace")
+    with opened(bootstrap, topic) as log:
+        home = partition_of(key, len(log.spans))
+        found = [record for record in log.fetch({home: log.spans[home]}) if record.key == key]
+    return Counter(dict(record.headers).get("dlq.error.reason", b"?").decode("utf-8", "replace") for record in found)

@@ -1,0 +1,1 @@
+"""What leaves Kafka for people: violations as alerts and messages."""

@@ -1,0 +1,64 @@
+"""What an expression of a rule or dashboard asks for, held against what the code tells."""
+
+from collections.abc import Iterator
+
+import promql_parser
+from promql_parser import Expr, MatrixSelector, VectorSelector
+
+from stream_graders.metrics import Metrics
+
+TARGET = {"job", "instance"}
+"""Labels that Prometheus adds to whatever it scrapes."""
+FOREIGN = {
+    "up": set[str](),
+    "ALERTS": {"alertname", "alertstate", "severity"},
+    "process_start_time_seconds": set[str](),
+    "process_cpu_seconds_total": set[str](),
+    "process_resident_memory_bytes": set[str](),
+    # The judge worker's, which has a registry of its own.
+    "stream_graders_judge_calls_total": {"judge", "model", "outcome"},
+    "stream_graders_judge_budget_remaining_usd": {"judge"},
+}
+"""Metrics that are not made in `Metrics`, with their labels."""
+
+
+def known() -> dict[str, set[str]]:
+    """Every series that there may be, with its labels."""
+    found = dict(FOREIGN)
+    for told in Metrics([]).families:
+        if told.kind == "histogram":
+            found |= {f"{told.name}_{part}": {*told.labels} for part in ("sum", "count")}
+            found[f"{told.name}_bucket"] = {*told.labels, "le"}
+        else:
+            found[told.name] = {*told.labels}
+    return found
+
+
+def problems(expression: str, recorded: frozenset[str] = frozenset()) -> Iterator[str]:
+    """What an expression asks for that nobody tells; ``recorded`` are the names that rules record.
+
+    Raises:
+        ValueError: it cannot be parsed.
+    """
+    names = known()
+    for selector in selectors(expression):
+        name = selector.name or ""
+        if name not in names and name not in recorded:
+            yield f"nobody tells {name!r}"
+        elif name in names:
+            for matcher in selector.matchers.matchers:
+                if matcher.name not in names[name] | TARGET:
+                    yield f"{name} has no label {matcher.name!r}"
+
+
+def selectors(expression: str) -> list[VectorSelector]:
+    """The series that an expression selects."""
+    found: dict[str, VectorSelector] = {}
+
+    def visit(expr: Expr) -> None:
+        selector = expr.vector_selector if isinstance(expr, MatrixSelector) else expr
+        if isinstance(selector, VectorSelector):
+            found[str(selector)] = selector
+
+    promql_parser.walk(promql_parser.parse(expression), visit)
+    return list(found.values())
