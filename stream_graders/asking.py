@@ -65,7 +65,8 @@ def request_of(suite: Suite, entry: Entry, inquiry: Inquiry, at: Standpoint, tim
     assert isinstance(grader, JudgeGrader)
     judging = check.judge or _ANY
     scale = grader.answers_on or grader.scale
-    shown = [inquiry.input, scale, grader.rule, judging.identity, inquiry.flags]
+    model, *panel = grader.judges() or (judging.model, *judging.panel)
+    shown = [inquiry.input, scale, grader.rule, [model, panel, judging.escalate], inquiry.flags]
     content = blake2b(canonical_json(shown), digest_size=16).hexdigest()
     return JudgeRequest(
         id=identify(at.segment, suite.name, check.key(check.turn), content, times),
@@ -74,12 +75,12 @@ def request_of(suite: Suite, entry: Entry, inquiry: Inquiry, at: Standpoint, tim
         check=check.name,
         check_version=check.version,
         grader=grader.name,
-        model=judging.model,
-        panel=judging.panel,
+        model=model,
+        panel=tuple(panel),
         escalate=judging.escalate,
         rule=grader.rule,
         scale=scale,
-        pass_at=check.pass_at if check.pass_at is not None else grader.pass_at,
+        pass_at=_passes_at(check, grader, scale),
         input=inquiry.input,
         truncated=inquiry.truncated,
         flags=inquiry.flags,
@@ -89,6 +90,13 @@ def request_of(suite: Suite, entry: Entry, inquiry: Inquiry, at: Standpoint, tim
         due=at.now + judging.deadline,
         tenant=at.identity.tenant,
     )
+
+
+def _passes_at(check: Check, grader: JudgeGrader, scale: tuple[float, float]) -> float | None:
+    """The threshold on the scale that the judge answers on."""
+    at = check.pass_at if check.pass_at is not None else grader.pass_at
+    top = grader.mapped(scale[1])
+    return None if at is None else at * scale[1] / top if top else at
 
 
 def answered(entry: Entry) -> Finding:

@@ -83,6 +83,10 @@ class JudgeGrader(ReplyGrader):
         """What is asked, by slot: ``dimension``, ``guide``, ``criteria`` (without the calls)."""
         raise NotImplementedError
 
+    def judges(self) -> tuple[str, ...]:
+        """The judges to ask, by name, where the grader names them itself."""
+        return ()
+
     def unfit(self) -> Finding | None:
         """What is said without a judge, because of the settings; None where one is to be asked."""
         return None
