@@ -387,6 +387,44 @@ def judge(
         run_judge(bootstrap, judges, app_id, topic or [], metrics_port, metrics_host)
 
 
+@judge_app.command("estimate")
+def judge_estimate(
+    files: Annotated[list[Path], typer.Option("--from", help="Runs as they come: a file, as grade reads it, or more.")],
+    suite: Suites,
+    judges: Annotated[Path | None, typer.Option("--judges", "-j", help="The file that has the prices.")] = None,
+    runs_a_day: Annotated[int | None, typer.Option(min=1, help="[default: as many as the files hold]")] = None,
+    json: AsJson = False,
+) -> None:
+    """Say what judging such runs would ask, use and cost a day. Asks nobody."""
+    from .judge_worth import estimate
+
+    with told():
+        estimate(files, suite, judges, runs_a_day, as_json=json)
+
+
+@judge_app.command("calibrate")
+def judge_calibrate(
+    labels: Annotated[
+        Path, typer.Argument(help="JSON Lines: label, and judge (its score) or input (what it is shown).")
+    ],
+    judges: Annotated[
+        Path | None, typer.Option("--judges", "-j", help="Ask a judge of this file about each input.")
+    ] = None,
+    model: Annotated[str, typer.Option(help="Its name in that file.")] = "default",
+    pass_at: Annotated[
+        float | None, typer.Option(help="The score from which a run is good. [default: 3.5, or 1]")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, max=10, help="How often each input is asked about.")] = 3,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the figures here, as JSON.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Say how far a judge agrees with people, chance-corrected. Exit code 1 if too little for a critical check."""
+    from .judge_worth import calibrate
+
+    with told():
+        calibrate(labels, judges, model, pass_at, repeats, output, as_json=json)
+
+
 @app.command()
 def simulate(
     bootstrap: Bootstrap,
