@@ -64,6 +64,8 @@ class Counts:
         self.consumed = 0
         self.events: Counter[type[Event] | type[Tick]] = Counter()
         self.dead: Counter[str] = Counter()
+        self.asked = 0
+        """Questions to judges."""
         self.inherited = 0
         """Held events of live sessions that somebody else read, less those that somebody else will release."""
         self.published: list[tuple[Verdict | RunVerdict | Violation, int]] = []
@@ -298,6 +300,8 @@ class Desk:
                 continue
             if isinstance(effect, Publish):
                 self.counts.published.append((effect.record, self.clock if record is None else record.timestamp))
+            else:
+                self.counts.asked += 1
             self._topic_of(effect).append((key, to_json(effect.record), self._headers(effect)))
 
     def _topic_of(self, effect: Publish | Ask) -> list[Output]:
