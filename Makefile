@@ -34,12 +34,13 @@ test: $(DEV) $(DEPLOYMENT)  ## run every test; on Apache Kafka too where java an
 check: $(DEV) $(DEPLOYMENT)  ## format, lint, types, layers, links in the docs, the files in deploy/
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy stream_graders tests benchmarks docs/graders.py docs/odd_inputs.py docs/mutation.py docs/metrics.py
+	$(BIN)/mypy stream_graders tests benchmarks docs/graders.py docs/odd_inputs.py docs/mutation.py docs/metrics.py deploy/grafana/dashboards.py
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python docs/check.py
 	$(BIN)/python docs/graders.py --check
 	$(BIN)/python docs/odd_inputs.py --check
 	$(BIN)/python docs/metrics.py --check
+	$(BIN)/python -m deploy.grafana.dashboards --check
 	$(DEPLOY)/bin/python deploy/check.py
 
 bench: $(DEV)  ## measure what the README quotes: make bench ARGS='--help'

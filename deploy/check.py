@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ LEAST = {
 }
 VALUES = {"all on": ALL_ON, "the least": LEAST}
 CUSTOM: dict[str, Any] = {"PodMonitor": operator.PodMonitor, "PrometheusRule": operator.PrometheusRule}
-YAML = "{extends: default, rules: {line-length: {max: 180}, document-start: disable, braces: {max-spaces-inside: 1}, truthy: {check-keys: false}, comments: {min-spaces-from-content: 1}, indentation: {indent-sequences: whatever}}}"
+YAML = "{extends: default, rules: {line-length: disable, document-start: disable, braces: {max-spaces-inside: 1}, truthy: {check-keys: false}, comments: {min-spaces-from-content: 1}, indentation: {indent-sequences: whatever}}}"
 
 
 class AbsentError(Exception):
@@ -161,7 +162,14 @@ def _is_there(document: Any, reference: str) -> bool:
 
 
 def chart(root: Path) -> Iterator[str]:
-    place = root / "deploy" / "helm" / "stream-graders"
+    with tempfile.TemporaryDirectory() as folder:
+        # A copy, in which the link to the rules is a file: Helm says at each reading that it followed one.
+        place = Path(folder) / "stream-graders"
+        shutil.copytree(root / "deploy" / "helm" / "stream-graders", place)
+        yield from _chart(root, place)
+
+
+def _chart(root: Path, place: Path) -> Iterator[str]:
     for name, values in VALUES.items():
         for message in helm.lint(place, values, strict=True)["messages"]:
             if message["severity"] >= 2:

@@ -10,8 +10,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from stream_graders.metrics import LABELS, Metrics
+from prometheus_client import CollectorRegistry
+
+from stream_graders.metrics import LABELS, Metrics, families
 from stream_graders.metrics.groups import IDLE, LONGEST, SERIES
+from stream_graders.sinks.process import SinkMetrics
 from stream_graders.verdicts import Outcome
 
 PAGE = Path(__file__).resolve().parent / "metrics.md"
@@ -29,11 +32,7 @@ def _page() -> Iterator[str]:
     yield "What a worker tells Prometheus on `/metrics`, port 9808. Beside these it has the `process_…` metrics that every process has."
     yield "The alerts on them are in [the runbook](runbook.md), the dashboards in `deploy/grafana/`."
     yield ""
-    yield "| metric | type | labels | meaning |"
-    yield "|---|---|---|---|"
-    for told in Metrics([]).families:
-        labels = ", ".join(f"`{label}`" for label in told.labels)
-        yield f"| `{told.name}` | {told.kind} | {labels} | {told.told} |"
+    yield from _table(Metrics([]).registry)
     yield ""
     yield "## Labels"
     yield ""
@@ -42,6 +41,12 @@ def _page() -> Iterator[str]:
     yield from (f"| `{label}` | {meaning} |" for label, meaning in LABELS.items())
     yield ""
     yield "No run id, text or argument is ever a label, and no version of an agent."
+    yield ""
+    yield "## The sink"
+    yield ""
+    yield "`stream-graders sink` tells these on port 9810."
+    yield ""
+    yield from _table(SinkMetrics().registry)
     yield ""
     yield "## How many series"
     yield ""
@@ -63,6 +68,14 @@ def _page() -> Iterator[str]:
     yield "`stream_graders_events_total`, `stream_graders_events_replayed_total` and `stream_graders_events_held`, and"
     yield "`stream_graders_ledger_difference_events` is what is missing. Every check of a selected run has one outcome:"
     yield "`stream_graders_checks_opened_total` less `stream_graders_verdicts_total`, summed over all workers, are the checks of open runs."
+
+
+def _table(registry: CollectorRegistry) -> Iterator[str]:
+    yield "| metric | type | labels | meaning |"
+    yield "|---|---|---|---|"
+    for told in families(registry):
+        labels = ", ".join(f"`{label}`" for label in told.labels)
+        yield f"| `{told.name}` | {told.kind} | {labels} | {told.told} |"
 
 
 def main() -> int:

@@ -380,6 +380,9 @@ class Gradebook:
                     entry.said = entry.said or ("cut" if seen.truncated else False)
         if met:
             self._await()
+            for entry in met:
+                # A user message that is missing may have begun another turn before this event, and that one's condition is true.
+                entry.astray = entry.astray or (entry.turns is not None and seen.gap and event.turn is None)
         return [entry for entry in met if entry.settled and entry not in settled]
 
     def _say_early(self, entry: Entry, see: "See") -> list[Publish]:

@@ -46,7 +46,7 @@ from .events import (
 from .gradebook import Gradebook, Publish, See
 from .grading import RunFacts
 from .identity import are_many, cut, learned, started
-from .suites import Completion, Fleet
+from .suites import Completion, Fleet, Suite
 from .trajectory import HELD_BYTES, HELD_EVENTS, HELD_MS, Arrival, Course, Order, Producer, bounded, is_aside, is_loss
 from .verdicts import Identity, Outcome, Reason, identity_from, identity_with
 from .weighing import Standpoint
@@ -146,7 +146,11 @@ class Session:
         self.phase = "new"
         self.order = Order()
         self.course = Course()
-        self.books: list[Gradebook] = []
+        self._books: list[Gradebook] = []
+        self._shelved: list[list[Any]] = []
+        """The books of a run that is closed, as they were kept: most such runs only end, and no check is looked at again."""
+        self._longest: Completion | None = None
+        """The times of its suites, once somebody has asked."""
         self.waiting: list[tuple[Event, int, int, int | None]] = []
         """Released events that wait for the agent's name: event, bytes, offset, gap filled."""
         self.identity = Identity()
@@ -182,6 +186,15 @@ class Session:
         """When the phase ends: ``closed``, ``ended``, ``unselected``."""
         self.refusal = ""
         self.flags: set[str] = set()
+
+    @property
+    def books(self) -> list[Gradebook]:
+        """The suites that grade this run."""
+        if self._shelved:
+            shelved, self._shelved = self._shelved, []
+            by_name, expected = self.fleet.by_name, self.expected
+            self._books = [Gradebook.resume(value, by_name.get(value[0]), expected) for value in shelved]
+        return self._books
 
     # -- in --------------------------------------------------------------------------------------------------------
 
@@ -455,6 +468,7 @@ class Session:
                 if "expected_dropped" in self.flags:
                     book.lack(None, Reason.STATE_LIMIT)
                 self.books.append(book)
+                self._longest = None
             else:
                 refusals.append(f"{suite.name}: {refusal}")
         if unknown and force:
@@ -644,8 +658,9 @@ class Session:
         elif self.phase == "closed":
             self._give_up_gaps(effects)  # After the window it would be late.
             self.phase, self.until = "ended", self.now + self._times().remember
-            self.pins = [book.suite.name for book in self.books]
-            self.books, self.flags, self.order = [], set(), Order.from_marks(self.order.marks())
+            self.pins = [suite.name for suite in self._suites()]
+            self._books, self._shelved, self.flags = [], [], set()
+            self.order = Order.from_marks(self.order.marks())
         elif self.end is not None and self.end[2] == due:
             self._lose_tail(effects)
         elif self.since + self._times().max_age == due:
@@ -720,7 +735,7 @@ class Session:
             order, course, books, waiting, identity, expected, flags, *plain = rest
             session.order, session.course = Order.resume(order), Course.resume(course)
             session.expected = None if expected is None else expected_from(expected)
-            session.books = [Gradebook.resume(value, fleet.by_name.get(value[0]), session.expected) for value in books]
+            session._shelved = books
             session.waiting = [(event_from(value), size, offset, filled) for value, size, offset, filled in waiting]
             session.identity, session.flags = identity_from(identity), set(flags)
             for name, value in zip(_PLAIN, plain, strict=True):
@@ -730,10 +745,17 @@ class Session:
     # -- facts -----------------------------------------------------------------------------------------------------
 
     def _times(self) -> Completion:
-        times = Completion() if not self.books else self.books[0].suite.completion
-        for book in self.books[1:]:
-            times = times.longest(book.suite.completion)
-        return times
+        if self._longest is None:
+            suites = self._suites()
+            self._longest = suites[0].completion if suites else Completion()
+            for suite in suites[1:]:
+                self._longest = self._longest.longest(suite.completion)
+        return self._longest
+
+    def _suites(self) -> list[Suite]:
+        if self._shelved:
+            return [self.fleet.by_name.get(value[0]) or Suite(value[0], ()) for value in self._shelved]
+        return [book.suite for book in self._books]
 
     def _held(self) -> int:
         return self.order.held + len(self.waiting)

@@ -21,7 +21,7 @@ from ..verdicts import Identity, Outcome, Reason, RunVerdict, Verdict, Violation
 from .groups import Labels, Room
 from .server import Server
 
-__all__ = ["LABELS", "PREFIX", "Metrics", "Server"]
+__all__ = ["LABELS", "PREFIX", "Metrics", "Server", "families"]
 
 PREFIX = "stream_graders"
 LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -62,6 +62,21 @@ class Family(NamedTuple):
     labels: tuple[str, ...]
 
 
+def families(registry: CollectorRegistry) -> list[Family]:
+    """What a registry tells, in the order in which it was made; what every process has is left out."""
+    made = [collector for collector in registry._collector_to_names if isinstance(collector, MetricWrapperBase)]
+    told = [(collector._labelnames, *collector.describe()) for collector in made]
+    return [
+        Family(
+            f"{family.name}_total" if family.type == "counter" else family.name,
+            family.type,
+            family.documentation,
+            labels,
+        )
+        for labels, family in told
+    ]
+
+
 @dataclass(slots=True, frozen=True)
 class _Group:
     """The series of the runs of one agent, environment and suite, looked up once."""
@@ -83,7 +98,6 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves this one out
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        self.families: list[Family] = []
         run = ("agent", "environment", "suite")
         check = (*run, "check", "outcome")
         self.consumed = self._counter("events_consumed", "Journal records read, by event type.", "type")
@@ -266,15 +280,12 @@ class Metrics:
     # -- families ----------------------------------------------------------------------------------------------------
 
     def _counter(self, name: str, told: str, *labels: str) -> Counter:
-        self.families.append(Family(f"{PREFIX}_{name}_total", "counter", told, labels))
         return Counter(name, told, labels, namespace=PREFIX, registry=self.registry)
 
     def _gauge(self, name: str, told: str, *labels: str) -> Gauge:
-        self.families.append(Family(f"{PREFIX}_{name}", "gauge", told, labels))
         return Gauge(name, told, labels, namespace=PREFIX, registry=self.registry)
 
     def _histogram(self, name: str, told: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
-        self.families.append(Family(f"{PREFIX}_{name}", "histogram", told, labels))
         return Histogram(name, told, labels, namespace=PREFIX, registry=self.registry, buckets=buckets)
 
 

@@ -32,7 +32,7 @@ REQUEST_BYTES = 8 * 1024 * 1024
 """The producer's own limit, above every topic's."""
 METADATA_MS = 30_000
 """After how long at the latest a worker notices that the journal has grown."""
-BUFFERED = 128
+BUFFERED = 32
 """Batches that may wait, each of at most one partition's fetch (1 MiB): more than a second of work, which is how long Faust sleeps when they are
 full, and few enough to bound memory whatever the lag."""
 

@@ -22,6 +22,9 @@ from .topics import partition_of
 
 LIVE = 20_000
 """Sessions kept decoded; the rest are bytes."""
+SETTLED = frozenset({"closed", "ended"})
+"""Phases of a run that hardly an event comes for any more, so that its state is kept as bytes alone: decoded it takes ten times the
+memory, and there are six hundred seconds of such runs."""
 ADVANCES = 200
 """Runs whose deadline passed that are moved on together: a hundred thousand may fall silent at once, and a worker that
 moved them all would stand still."""
@@ -219,6 +222,8 @@ class Desk:
                 out.states[key] = session.snapshot()
                 self._schedule(key, session)
                 self._gone.pop(key, None)
+                if session.phase in SETTLED:
+                    self._drop(key)
             elif key in self._kept:
                 self._gone[key] = session.offset
         self._touched = {}

@@ -123,11 +123,14 @@ class Observer:
         overdue = 0.0
         for partition, desk in self._worker.desks.items():
             end = batching.end_of(self._app, partition)
-            lag = max(0, (end or 0) - desk.read - 1) if desk.read >= 0 else 0
+            # Before the first record it is the commit that tells where reading goes on: a worker may be stuck there.
+            committed = self._worker.committed(partition)
+            lag = max(0, (end or 0) - max(desk.read + 1, committed))
+            age = now - desk.clock / 1000 if lag and desk.read >= 0 else 0.0
             metrics.lag.labels(str(partition)).set(lag)
-            metrics.lag_seconds.labels(str(partition)).set(max(0.0, now - desk.clock / 1000) if lag else 0)
+            metrics.lag_seconds.labels(str(partition)).set(max(0.0, age))
             metrics.shedding.labels(str(partition)).set(desk.behind_by / 1000)
-            metrics.committed.labels(str(partition)).set(self._worker.committed(partition))
+            metrics.committed.labels(str(partition)).set(committed)
             deadline = desk.deadline()
             if not lag and deadline is not None:  # Behind, it is the lag that has to be told of.
                 overdue = max(overdue, now - deadline / 1000)

@@ -94,6 +94,9 @@ def said(events: Sequence[Event], late: Sequence[Event] = ()) -> dict[str, list[
 @example(
     built(102518916, [64, 448, 655], ends=True, ids_repeat=False), [0], [], False
 )  # A turn that fails for certain, behind one that may.
+@example(
+    built(0, [283, 0, 0, 0, 0, 498, 0, 493, 363], ends=True, ids_repeat=False), [8], [], False
+)  # A turn whose condition comes true by a call of the next, if the user message between them is lost.
 @given(
     runs(may_lack_an_end=True, ids_repeat=False),  # Of two calls with one id, the loss of one gives its result away.
     st.lists(st.integers(0, 40), min_size=1, max_size=4),

@@ -1,11 +1,13 @@
 """What an expression of a rule or dashboard asks for, held against what the code tells."""
 
+import re
 from collections.abc import Iterator
 
 import promql_parser
 from promql_parser import Expr, MatrixSelector, VectorSelector
 
-from stream_graders.metrics import Metrics
+from stream_graders.metrics import Metrics, families
+from stream_graders.sinks.process import SinkMetrics
 
 TARGET = {"job", "instance"}
 """Labels that Prometheus adds to whatever it scrapes."""
@@ -25,7 +27,7 @@ FOREIGN = {
 def known() -> dict[str, set[str]]:
     """Every series that there may be, with its labels."""
     found = dict(FOREIGN)
-    for told in Metrics([]).families:
+    for told in families(Metrics([]).registry) + families(SinkMetrics().registry):
         if told.kind == "histogram":
             found |= {f"{told.name}_{part}": {*told.labels} for part in ("sum", "count")}
             found[f"{told.name}_bucket"] = {*told.labels, "le"}
@@ -62,3 +64,9 @@ def selectors(expression: str) -> list[VectorSelector]:
 
     promql_parser.walk(promql_parser.parse(expression), visit)
     return list(found.values())
+
+
+def chosen(expression: str, everything: str = ".*", interval: str = "1m", span: str = "1h") -> str:
+    """A dashboard's expression as Grafana sends it when everything is chosen."""
+    told = expression.replace("$__rate_interval", interval).replace("$__range", span)
+    return re.sub(r"\$\w+", everything, told)

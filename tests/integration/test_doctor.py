@@ -119,7 +119,7 @@ def test_7_a_clock_that_is_wrong() -> None:
 
 
 RUNS = {
-    "unselected": ("no suite grades it: suite shop: agent is other, the suite selects shop-*", "bad"),
+    "unselected": ("no suite grades it: shop: agent is other, the suite selects shop-*", "bad"),
     "user": ("it is open, and the next move is the user's", "warning"),
     "agent": ("it is open, and the next move is the agent's", "warning"),
     "tool": ("it is open, and the next move is a tool's", "warning"),
@@ -139,7 +139,7 @@ def test_8_why_a_run_has_no_verdict(kafka: KafkaBroker, suite: Path) -> None:
         stage.tell(run("agent").starts(agent=BOT).asks("hi"))
         stage.tell(run("tool").starts(agent=BOT).asks("hi").calls("find"))
         stage.tell([*gap[:2], gap[3]])
-        stage.tell(run("unnamed").asks("hi"))
+        stage.tell(run("unnamed", agent=None).asks("hi"))
         stage.send([(b"buried", b'{"schema": "stream_graders.event/1", "type": "message"}')])
         until(lambda: len(stage.read("dead_letters")) == 1, "the dead letter", worker)
         for name, (told, level) in RUNS.items():

@@ -4,7 +4,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from prometheus_client.openmetrics.exposition import generate_latest
@@ -16,7 +15,7 @@ from stream_graders.gradebook import Publish
 from stream_graders.graders.agentlasso.tool_not_called import ToolNotCalled
 from stream_graders.graders.ai_eval.format_grader import FormatGrader
 from stream_graders.graders.vally.transcript_contains import TranscriptContains
-from stream_graders.metrics import LABELS, Metrics, Server
+from stream_graders.metrics import LABELS, Metrics, Server, families
 from stream_graders.settings import Settings
 from stream_graders.stream.app import App, build
 from stream_graders.stream.observer import Observer
@@ -97,15 +96,9 @@ def of(check: str, outcome: str) -> dict[str, str]:
 
 
 def test_names_and_labels_are_those_that_dashboards_know() -> None:
-    metrics = Metrics([SUITE])
-    assert {told.name: told.labels for told in metrics.families} == {
-        f"stream_graders_{name}": labels for name, labels in NAMES.items()
-    }
-    assert {label for told in metrics.families for label in told.labels} == set(LABELS), "each is explained"
-    by_name: dict[str, Any] = dict(metrics.registry._names_to_collectors)
-    assert {told.name: by_name[told.name]._labelnames for told in metrics.families} == {
-        told.name: told.labels for told in metrics.families
-    }
+    found = families(Metrics([SUITE]).registry)
+    assert {told.name: told.labels for told in found} == {f"stream_graders_{name}": of for name, of in NAMES.items()}
+    assert {label for told in found for label in told.labels} == set(LABELS), "each is explained"
 
 
 def test_a_process_tells_of_itself_under_the_names_that_every_process_does() -> None:
