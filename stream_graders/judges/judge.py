@@ -38,6 +38,9 @@ NEAR = 0.1
 MARGIN = 1.0
 """Seconds before its deadline at which a request is given up: its answer has a way to go."""
 
+ALL = "all judges"
+"""The scope of the limits that all models share."""
+
 Answer = dict[str, Any]
 
 
@@ -192,6 +195,9 @@ class Judge:
             0 if prices is None else prices.micro_usd(tokens - settings.max_output_tokens, settings.max_output_tokens)
         )
         reserved = self._ledger.reserve(limits, Cost(money, tokens))
+        for limit in limits:
+            if limit.scope == ALL:
+                metrics.used.labels(limit.window).set(self._ledger.used(limit))
         if isinstance(reserved, str):
             metrics.refused.labels(reserved.rpartition(" ")[2]).inc()
             return f"the budget of {reserved} is used up"
@@ -252,8 +258,8 @@ class Judge:
             (f"check {request.suite}/{request.check}", "day", request.budget),
             (f"judge {provider.name}", "day", provider.settings.limits.of("day")),
             (f"judge {provider.name}", "hour", provider.settings.limits.of("hour")),
-            ("all judges", "day", self._file.limits.of("day")),
-            ("all judges", "hour", self._file.limits.of("hour")),
+            (ALL, "day", self._file.limits.of("day")),
+            (ALL, "hour", self._file.limits.of("hour")),
         ]
         return [Limit(scope, window, caps) for scope, window, caps in scopes if caps]
 

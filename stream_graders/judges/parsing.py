@@ -7,6 +7,7 @@ binary scale is an error, and no error is ever a score of 0 (R149 to R155).
 import json
 import math
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..verdicts import Rule
@@ -19,7 +20,7 @@ FINISHES = {"length": "truncated", "filter": "filtered", "refusal": "refused"}
 """What a reply is that did not end by itself, and the code of the error."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?")
-_REASONING = ("think", "thinking", "reasoning", "thought")
+_BLOCK = re.compile("<(think|thinking|reasoning|thought)>")
 _REFUSAL = re.compile(
     r"(?i)\b(?:i(?:'m| am) sorry|i (?:can(?:not|'t)|won't|am unable to)\b[^.]{0,40}\b(?:help|assist|grade|evaluate|answer))"
 )
@@ -117,8 +118,8 @@ def without_reasoning(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-def _openings(lower: str) -> list[tuple[int, str]]:
-    return [(found.start(), found.group(1)) for found in re.finditer(f"<({'|'.join(_REASONING)})>", lower)]
+def _openings(lower: str) -> Iterator[tuple[int, str]]:
+    return ((found.start(), found.group(1)) for found in _BLOCK.finditer(lower))
 
 
 def _objects(text: str) -> list[dict[str, Any]]:

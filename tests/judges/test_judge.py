@@ -170,8 +170,11 @@ def test_all_judges_share_a_limit() -> None:
     with ScriptedServer(always(scores(4))) as server:
         bare = file_of(server, at_once=1)
         file = JudgesFile(models=bare.models, limits=Limits(calls_a_day=3))
-        answers, _ = answered(file, [request(n) for n in range(5)])
+        answers, work = answered(file, [request(n) for n in range(5)])
         assert [answer["status"] for answer in answers].count("scored") == 3
+        assert (
+            work.metrics.registry.get_sample_value("stream_graders_judge_budget_used_ratio", {"window": "day"}) == 1.0
+        )
 
 
 # -- pressure ----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stream_graders.judges.metrics import JudgeMetrics
 from stream_graders.judges.settings import JudgesError, load
 from tests.integration.harness import written
 
@@ -89,3 +90,24 @@ def test_what_cannot_be_used_ends_the_command_with_one_line(tmp_path: Path) -> N
     assert (code, told) == (2, "models.a: the variable NO is not set; it holds the model's key")
     code, told = command("--bootstrap", "127.0.0.1:1", "--judges", str(file), key="short")
     assert (code, "fewer than 16 characters" in told) == (2, True)
+
+
+NAMES = {
+    "requests_total": ("grader", "status", "code"), "expired_total": (), "calls_total": ("model", "outcome"),
+    "tokens_total": ("model", "kind"), "cost_micro_usd_total": ("model",), "cache_total": ("how",),
+    "budget_refusals_total": ("unit",), "unreadable_total": ("code",), "clamped_total": ("grader",),
+    "suspect_total": ("flag",), "escalated_total": (), "bad_requests_total": (), "calls_under_way": ("model",),
+    "requests_waiting": (), "oldest_request_timestamp_seconds": (), "breaker_open": ("model",),
+    "budget_used_ratio": ("window",), "call_seconds": ("model",),
+}  # fmt: skip
+"""Every metric of a judge worker, and its labels: none can hold a word of a run."""
+
+
+def test_the_names_of_the_metrics_stay() -> None:
+    metrics = JudgeMetrics()
+    made = {name: made for name, made in vars(metrics).items() if hasattr(made, "_labelnames")}
+    found = {
+        f"{each._name.removeprefix('stream_graders_judge_')}{'_total' if each._type == 'counter' else ''}": each._labelnames
+        for each in made.values()
+    }
+    assert found == NAMES
