@@ -69,7 +69,7 @@ class Gradebook:
         self._share = STATE_BYTES // max(1, len(self._growing))
         self._turned = [entry for entry in entries if entry.check.turn is not None]
         self._asking = [entry for entry in entries if entry.grader.asks]
-        self._hanging = hanging(entries)
+        self._hanging = hanging(entries) if self._asking else {}
         self._await()
 
     @classmethod
@@ -175,6 +175,12 @@ class Gradebook:
     def waits(self) -> bool:
         """Is a judge to answer before the run verdict?"""
         return any(entry.is_out for entry in self._asking)
+
+    @property
+    def has_asked(self) -> bool:
+        """Does its state know of a judge?"""
+        asking = self.entries if self.changed else self._asking  # A check that is gone may have asked.
+        return any(entry.asked is not None for entry in asking)
 
     @property
     def due(self) -> int | None:

@@ -686,7 +686,7 @@ class Session:
 
     def snapshot(self) -> bytes:
         """The state as JSON: versioned, its watermark and deadline first."""
-        asked = any(entry.asked is not None for book in self.books for entry in book.entries)
+        asked = any(book.has_asked for book in self.books)
         head: list[Any] = [_JUDGED if asked else 1, self.offset, self.deadline(), self.phase, self.now]
         if self.phase == "gone":
             return to_json(head)

@@ -337,6 +337,8 @@ def run_chaos(asked: Asked) -> None:
             suites = [folder / "chaos.yaml"]
             suites[0].write_text(SUITE)
         fleet = load_fleet(suites)
+        if fleet.asks_judges:
+            raise UserError("--suite: a check asks a judge, and chaos has none to answer: give it suites without")
         with listening() as ear:  # Of brokers that are away the client tells at length.
             try:
                 feed = asyncio.run(chaos.perform(folder, suites, lambda line: typer.echo(line, err=True)))

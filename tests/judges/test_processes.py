@@ -10,6 +10,7 @@ import pytest
 
 from stream_graders.judges.metrics import JudgeMetrics
 from stream_graders.judges.settings import JudgesError, load
+from tests.cli.commands import command as cli
 from tests.integration.harness import written
 
 CLIENTS = ("openai", "stamina", "aiolimiter", "httpx2", "stream_graders.judges")
@@ -111,3 +112,15 @@ def test_the_names_of_the_metrics_stay() -> None:
         for each in made.values()
     }
     assert found == NAMES
+
+
+def test_chaos_has_no_judge_and_says_so(tmp_path: Path) -> None:
+    suite = written(
+        tmp_path / "s.yaml",
+        "suite: s\nchecks:\n  - {check: c, grader: ai_eval.relevance_grader, severity: minor, judge: {sample: 1, budget: {calls: 1}}}\n",
+    )
+    done = cli("chaos", "--bootstrap", "127.0.0.1:1", "--suite", suite)
+    assert (done.code, done.err.strip()) == (
+        2,
+        "--suite: a check asks a judge, and chaos has none to answer: give it suites without",
+    )
