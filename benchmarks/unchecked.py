@@ -2,7 +2,7 @@
 
 import argparse
 
-from stream_graders.cli.worker import names_of
+from stream_graders.cli.sharing import names_of
 from stream_graders.settings import Settings
 from stream_graders.stream.app import run
 from stream_graders.suites import Fleet, Suite

@@ -22,6 +22,7 @@ from stream_graders.catalogue import catalogue
 from stream_graders.events import Message, RunEnd, RunStart, ToolCall, ToolResult
 from stream_graders.folding import Combination
 from stream_graders.grading import Grader, setting_fields, state_fields
+from stream_graders.questions import JudgeGrader
 from stream_graders.replies import ReplyGrader
 from stream_graders.verdicts import Outcome, Reason
 
@@ -156,9 +157,8 @@ def _told_of_fields(kind: type[Grader]) -> dict[str, str]:
 
 def _findings(kind: type[Grader]) -> list[tuple[str, str]]:
     """The outcomes and reasons that its code and that of its family's bases give."""
-    modules = {
-        base.__module__ for base in kind.__mro__ if issubclass(base, Grader) and base not in (Grader, ReplyGrader)
-    }
+    shared = (Grader, ReplyGrader, JudgeGrader)
+    modules = {base.__module__ for base in kind.__mro__ if issubclass(base, Grader) and base not in shared}
     trees = [ast.parse(inspect.getsource(import_module(module))) for module in sorted(modules)]
     names = {"Outcome": {o.name for o in Outcome}, "Reason": {r.name for r in Reason}}
     found: set[tuple[str, str]] = set()
@@ -182,8 +182,19 @@ def _findings(kind: type[Grader]) -> list[tuple[str, str]]:
                     for o in outcomes or _any(tree, "Outcome", names)
                     for r in reasons or _any(tree, "Reason", names)
                 }
+    if issubclass(kind, JudgeGrader):
+        found |= _of_a_judge(kind)
     order = [outcome.value for outcome in Outcome]
     return sorted(found, key=lambda pair: (order.index(pair[0]), list(Reason).index(Reason(pair[1]))))
+
+
+def _of_a_judge(kind: type[JudgeGrader]) -> set[tuple[str, str]]:
+    """What becomes of any question to a judge."""
+    failed = (Reason.JUDGE_ERROR, Reason.JUDGE_DEADLINE)
+    spared = (Reason.NOTHING_TO_JUDGE, Reason.NO_JUDGE, Reason.BUDGET, Reason.SAMPLED_OUT)
+    found = {(Outcome.PASS, Reason.JUDGED_WELL), (Outcome.FAIL, Reason.JUDGED_BADLY)}
+    found |= {(kind.unanswered, reason) for reason in failed} | {(Outcome.NOT_GRADED, reason) for reason in spared}
+    return {(outcome.value, reason.value) for outcome, reason in found}
 
 
 def _any(tree: ast.AST, of: str, names: dict[str, set[str]]) -> set[str]:
@@ -208,6 +219,8 @@ def _facts(kind: type[Grader]) -> Iterator[str]:
         yield "What it reads depends on its settings."
     if issubclass(kind, ReplyGrader):
         yield "Looks at the final reply: the output that the run's end reports, else the last assistant message with text. Decided at the end."
+    if issubclass(kind, JudgeGrader):
+        yield "Asks a judge once the run is complete, of the share of runs that the check's `judge:` names; the run verdict waits for the answer."
     if kind.order_free:
         yield "The order of events does not matter to it, so an event that comes late mends its verdict."
     if list(kind.scale) != [0, 1] or kind.pass_at is not None:

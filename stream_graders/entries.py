@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .answers import Asked
 from .events import Event, RunEnd, RunStart, part_of_json, stamp
 from .folding import Turns
 from .grading import Grader, RunFacts, Seen
@@ -22,6 +23,7 @@ class Entry:
     """A check on this run."""
 
     __slots__ = (
+        "asked",
         "astray",
         "bare",
         "called",
@@ -33,6 +35,7 @@ class Entry:
         "is_narrow",
         "kept",
         "over",
+        "probability",
         "published",
         "raised",
         "revision",
@@ -60,6 +63,10 @@ class Entry:
         """Whether somebody was told of a failure: none, told, resolved, or kept for good."""
         self.kept: Any = None
         """The state as JSON, encoded when it was last asked for; None once something changed since then (`Gradebook` says so)."""
+        self.asked: Asked | None = None
+        """What its grader asked a judge; None before."""
+        self.probability = 1.0
+        """How likely it was that a judge would be asked about such a run."""
         self.begin()
 
     def begin(self) -> None:
@@ -92,6 +99,11 @@ class Entry:
             self.revision, self.published = said
         elif self.violation != "none":
             self.violation = "kept"
+
+    @property
+    def is_out(self) -> bool:
+        """Does it wait for a judge?"""
+        return self.asked is not None and self.asked.standing == "out"
 
     @property
     def gathers(self) -> bool:
@@ -139,6 +151,7 @@ class Entry:
             self.check.name, self.check.version, kept, self.settled, self.revision, self.decided, self.published,
             self.called, self.said, self.violation, self.raised, self.gave_up, self.in_turn, self.astray, self.over,
             self.turn, 0 if self.turns is None else self.turns.snapshot(), self.unfit,
+            None if self.asked is None else self.asked.snapshot(), self.probability,
         ]  # fmt: skip
         # Of most checks little but their grader's state is to be told, so the rest is left off where it is untouched.
         count = len(told)
@@ -152,6 +165,7 @@ class Entry:
             self.published is None and self.turn is None and self.said is False and not self.called
             and (self.settled if self.decided else not self.settled) and self.revision < 0 and self.violation == "none"
             and self.raised is None and self.unfit is None and not self.gave_up and not self.astray
+            and self.asked is None
         )  # fmt: skip
 
     def restore(self, values: Sequence[Any]) -> None:
@@ -160,15 +174,17 @@ class Entry:
             self.grader.restore(values[2])
         (_, _, _, self.settled, self.revision, decided, self.published, self.called, self.said, self.violation,
          self.raised, self.gave_up, self.in_turn, self.astray, self.over, self.turn, turns,
-         self.unfit) = [*values, *_UNTOUCHED[len(values) :]]  # fmt: skip
+         self.unfit, asked, self.probability) = [*values, *_UNTOUCHED[len(values) :]]  # fmt: skip
         self.decided = None if decided is None else (decided[0], decided[1], decided[2], decided[3])
         if self.published is not None:
             self.published[:2] = Outcome(self.published[0]), Reason(self.published[1])
         self.turns = Turns.resume(turns) if turns else None
+        self.asked = None if asked is None else Asked(*asked)
 
 
 _UNTOUCHED: list[Any] = [
     None, None, None, False, -1, None, None, False, False, "none", None, False, 0, False, False, None, 0, None,
+    None, 1.0,
 ]  # fmt: skip
 """A snapshot of a check on the whole run that nothing was said of; a grader that is settled from the beginning says so."""
 

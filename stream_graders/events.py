@@ -203,6 +203,8 @@ class JudgeAnswer(Event, tag="judge.answer", frozen=True, kw_only=True, omit_def
 
     request_id: str
     answer: Any = None
+    mac: str | None = None
+    """What only who holds the key of judge and worker can have computed over the request and the answer."""
 
 
 class Tick(Struct, tag="tick", tag_field="type", frozen=True, kw_only=True, gc=False):

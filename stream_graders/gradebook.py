@@ -9,11 +9,14 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
+from .answers import ASKS, Asked
+from .asking import Ask, answered, drawn, hanging, request_of
 from .entries import Decided, Entry, Gone, decided_by, fault, gone
 from .events import Event, Expected, Message, RunEnd, ToolCall, TurnEnd, at_place
 from .folding import Combination
 from .grading import RunFacts, Seen
 from .matching.tools import fits
+from .questions import Inquiry, JudgeGrader
 from .records import Stage, score_of, verdict_of
 from .scoring.composite import by_mean
 from .scoring.severity import by_severity
@@ -65,6 +68,8 @@ class Gradebook:
         self._growing = [entry for entry in entries if entry.grader.grows]
         self._share = STATE_BYTES // max(1, len(self._growing))
         self._turned = [entry for entry in entries if entry.check.turn is not None]
+        self._asking = [entry for entry in entries if entry.grader.asks]
+        self._hanging = hanging(entries)
         self._await()
 
     @classmethod
@@ -138,15 +143,114 @@ class Gradebook:
                 entry.kept = None
                 entry.unfit = [reason, f"the reference that the run brought cannot be used: {reason.meaning}"]
 
-    def conclude(self, at: Standpoint, decided: Decided | None) -> list[Publish]:
-        """The run is complete, or an event came after that: say what is new."""
-        effects: list[Publish] = []
+    def conclude(self, at: Standpoint, decided: Decided | None) -> list[Publish | Ask]:
+        """The run is complete, or an event or a judge's answer came after that: say, and ask, what is new."""
+        effects: list[Publish | Ask] = []
+        if not self._asking:
+            for entry in self.entries:
+                effects += self._conclude(entry, at, decided)
+            return effects
+        # Judges come after the others: whether one is asked may depend on what failed. What depends on them comes last.
         for entry in self.entries:
-            ended = entry.over and not entry.gathers
-            if entry.published is not None and (ended or isinstance(entry.grader, Gone)):
-                continue  # An ended turn is not amended, nor is a verdict that an edited check gave before its edit.
-            effects += self._say(entry, at, decided)
+            if not entry.grader.asks and entry not in self._hanging:
+                effects += self._conclude(entry, at, decided)
+        for entry in self.entries:
+            if entry.grader.asks:
+                effects += self._ask(entry, at, decided)
+            elif entry not in self._hanging:
+                continue
+            if not self._waits_for(entry):
+                effects += self._conclude(entry, at, decided)
         return effects
+
+    def _conclude(self, entry: Entry, at: Standpoint, decided: Decided | None) -> list[Publish]:
+        ended = entry.over and not entry.gathers
+        if entry.published is not None and (ended or isinstance(entry.grader, Gone)):
+            return []  # An ended turn is not amended, nor is a verdict that an edited check gave before its edit.
+        return self._say(entry, at, decided)
+
+    # -- judges ------------------------------------------------------------------------------------------------------
+
+    @property
+    def waits(self) -> bool:
+        """Is a judge to answer before the run verdict?"""
+        return any(entry.is_out for entry in self._asking)
+
+    @property
+    def due(self) -> int | None:
+        """The log time at which the first of the outstanding judges is late; None without one."""
+        return min(
+            (entry.asked.due for entry in self._asking if entry.is_out and entry.asked is not None), default=None
+        )
+
+    def answer(self, request: str, answer: Any, decided: Decided) -> bool:
+        """Take a judge's answer to a request; False if nothing waits for it: the first one counts, also after its deadline."""
+        for entry in self._asking:
+            asked = entry.asked
+            if asked is not None and asked.request == request and asked.standing in ("out", "late"):
+                asked.standing, asked.answer = "answered", answer
+                entry.decided, entry.kept = decided, None
+                return True
+        return False
+
+    def give_up(self, due: int | None) -> None:
+        """Wait no longer for judges whose deadline is at or before ``due``; for none, if the input has ended (None)."""
+        for entry in self._asking:
+            if entry.is_out and entry.asked is not None and (due is None or entry.asked.due <= due):
+                entry.asked.standing = "absent" if due is None else "late"
+                entry.kept = None
+
+    def _waits_for(self, entry: Entry) -> bool:
+        """Does it wait for a judge, its own or that of a check it depends on?"""
+        if entry.grader.asks and entry.is_out:
+            return True
+        return any(self._waits_for(other) for other in self._hanging.get(entry, ()))
+
+    def _ask(self, entry: Entry, at: Standpoint, decided: Decided | None) -> list[Publish | Ask]:
+        """Ask a judge, where it has to be one and was not asked the same before."""
+        if any(self._waits_for(other) for other in self._hanging.get(entry, ())):
+            return []  # Whether it applies shows later.
+        inquiry = self._inquiry(entry, at)
+        asked = entry.asked
+        if inquiry is None:
+            if entry.is_out:
+                entry.asked, entry.kept = None, None  # What it asked about is not so any more.
+            return []
+        if asked is not None and asked.standing == "sampled_out":
+            return []
+        if asked is None:
+            failed = any(e.published is not None and e.published[0] is Outcome.FAIL for e in self.entries)
+            entry.probability, is_drawn = drawn(entry.check, at, inquiry, failed=failed)
+            if not is_drawn:
+                entry.asked, entry.kept = Asked("", 0, 0, "sampled_out"), None
+                return []
+        times = 0 if asked is None else asked.times
+        if asked is not None and asked.request == request_of(self.suite, entry, inquiry, at, times).id:
+            return []
+        entry.decided, entry.kept = None, None
+        if times == ASKS:
+            entry.asked = Asked("", 0, times, "spent")
+            return []
+        request = request_of(self.suite, entry, inquiry, at, times + 1)
+        entry.asked = Asked(request.id, request.due, times + 1, "out")
+        return [Ask(request, None if decided is None else decided[3])]
+
+    def _inquiry(self, entry: Entry, at: Standpoint) -> Inquiry | None:
+        """What a judge is to be shown; None where something can be said without one."""
+        if self.barred is not None or isinstance(entry.grader, Gone):
+            return None
+        if entry.check.when is not None and not applies(entry, at, self._said_of):
+            return None
+        found = self._found_unasked(entry, at)
+        if found.outcome is not Outcome.PASS:
+            return None
+        grader = entry.grader
+        assert isinstance(grader, JudgeGrader)
+        try:
+            return grader.inquiry(self._facts_of(entry, at))
+        except Exception as error:  # noqa: BLE001  (as in `take`)
+            entry.raised, entry.kept = fault(error), None
+            return None
 
     def readings(self, at: Standpoint) -> list[tuple[str, Finding, bool]]:
         """How each check stands: its name, what it would say if the run ended now, and whether that can change."""
@@ -431,13 +535,9 @@ class Gradebook:
         if entry.gave_up and not entry.grader.settled:
             text = f"the checks of this run would have to remember more than {STATE_BYTES // 1024} kB"
             return Finding(Outcome.NOT_GRADED, Reason.STATE_LIMIT, text, sound=True)
-        facts = at.facts(entry.grader)
-        turn = entry.turn
-        if turn is not None:
-            # Which turn an event fills that comes late is not known: for turns a gap stays a gap.
-            facts = RunFacts(**{**vars(at.ordered), "tail_unknown": at.ordered.tail_unknown and not entry.over})
+        facts, turn = self._facts_of(entry, at), entry.turn
         try:
-            finding = entry.grader.finding(facts)
+            finding = self._asked_of(entry, facts) if entry.grader.asks else entry.grader.finding(facts)
         except Exception as error:  # noqa: BLE001  (as in `take`)
             entry.raised, entry.kept = fault(error), None
             return Finding(Outcome.ERROR, Reason.GRADER_RAISED, entry.raised, sound=True)
@@ -451,6 +551,42 @@ class Gradebook:
         if turn is not None and not entry.in_turn and finding.outcome is Outcome.PASS:
             finding = Finding(Outcome.FAIL, Reason.TURN_MISSING, f"turn {turn} has no events", cut=finding.cut)
         return weigh(finding, check.needs, facts, check.missing_input or self.suite.missing_input)
+
+    def _facts_of(self, entry: Entry, at: Standpoint) -> RunFacts:
+        """The facts that count for a check."""
+        if entry.turn is None:
+            return at.facts(entry.grader)
+        # Which turn an event fills that comes late is not known: for turns a gap stays a gap.
+        return RunFacts(**{**vars(at.ordered), "tail_unknown": at.ordered.tail_unknown and not entry.over})
+
+    def _asked_of(self, entry: Entry, facts: RunFacts) -> Finding:
+        """What a grader finds that asks a judge: without one where that is possible, else what the judge said."""
+        found = self._unasked(entry, facts)
+        return finding_with(answered(entry), points=found.points) if found.outcome is Outcome.PASS else found
+
+    def _unasked(self, entry: Entry, facts: RunFacts) -> Finding:
+        """What can be said without a judge; a pass, which is never published, where one has to be asked."""
+        found, turn = entry.grader.finding(facts), entry.turn
+        if found.reason not in (Reason.NO_JUDGE, Reason.NOTHING_TO_JUDGE):
+            return found
+        if turn is not None and not entry.in_turn:
+            return Finding(Outcome.FAIL, Reason.TURN_MISSING, f"turn {turn} has no events", cut=found.cut)
+        if entry.astray:
+            found = finding_with(found, sound=False)
+        missing_input = entry.check.missing_input or self.suite.missing_input
+        weighed = weigh(finding_with(found, outcome=Outcome.PASS), entry.check.needs, facts, missing_input)
+        asks = weighed.outcome is not Outcome.PASS or found.reason is Reason.NO_JUDGE
+        return weighed if asks else found
+
+    def _found_unasked(self, entry: Entry, at: Standpoint) -> Finding:
+        """`_unasked` behind the same doors as `_weighed`."""
+        if entry.unfit is not None or entry.raised is not None or entry.gave_up:
+            return _NO_QUESTION
+        try:
+            return self._unasked(entry, self._facts_of(entry, at))
+        except Exception as error:  # noqa: BLE001  (as in `take`)
+            entry.raised, entry.kept = fault(error), None
+            return _NO_QUESTION
 
     def _said_of(self, name: str, at: Standpoint) -> Said | None:
         """What a check came to, by its name, once it has an outcome."""
@@ -475,6 +611,8 @@ class Gradebook:
         return verdict_of(self.suite, self.version, entry, finding, at, self._flags(at), stage)
 
 
+_NO_QUESTION = Finding(Outcome.NOT_GRADED, Reason.NO_JUDGE)
+
 _BARRED = {
     Reason.AGENT_UNKNOWN: "no event named the agent, and the suite selects by it",
     Reason.SHED: "the worker was behind when the run began, and the suite leaves such runs out",
@@ -482,9 +620,10 @@ _BARRED = {
 
 
 class See:
-    """Asks the session for its standpoint, at most once an event: most events need none.
+    """Asks the session for its standpoint, at most once: most events need none.
 
-    The session keeps one and forgets its answer (`again`) before each event.
+    One an event. Kept by the session, which it refers to, it would keep the memory of a run that nobody needs any more until
+    the garbage is collected.
     """
 
     __slots__ = ("_at", "_make")
@@ -492,11 +631,6 @@ class See:
     def __init__(self, make: Any) -> None:
         self._make = make
         self._at: Standpoint | None = None
-
-    def again(self) -> "See":
-        """Forget the answer: another event has come."""
-        self._at = None
-        return self
 
     def __call__(self) -> Standpoint:
         if self._at is None:

@@ -175,6 +175,8 @@ class Grader:
     """What makes a run fail that has nothing to do with the question: "a run in which …". Such a check wants `when`."""
     metadata: ClassVar[dict[str, str]] = {}
     """What its source says of such a grader, in the source's words: for manual pages and reports."""
+    asks: ClassVar[bool] = False
+    """True if a judge has to answer before it has a verdict: see `questions.JudgeGrader`."""
     of_record: ClassVar[bool] = False
     """True if it judges how the run was recorded: what is missing is what it looks for, and a fail because of that is
     no wrong verdict on the run."""

@@ -19,7 +19,7 @@ from .events import UNSENT, Event, Message, RunEnd, RunStart, ToolCall, ToolResu
 from .folding import decisive
 from .gradebook import STATE_BYTES, Publish
 from .grading import EXCERPT, Grader, RunFacts, Seen, result_text, state_fields
-from .session import At, Effect, Ledger, Session
+from .session import At, Bury, Effect, Ledger, Session
 from .suites import Fleet
 from .testing import Record, journal, suite_of
 from .trajectory import HELD_BYTES, HELD_EVENTS, HELD_MS, Course, is_aside
@@ -497,14 +497,14 @@ def _lived(session: type[Session], fleet: Fleet, records: Sequence[Record]) -> l
 
 def _bytes(effects: Iterable[Effect]) -> list[tuple[bytes, int | None]]:
     return [
-        (to_json(effect.record), effect.offset) if isinstance(effect, Publish) else (effect.reason.encode(), None)
+        (effect.reason.encode(), None) if isinstance(effect, Bury) else (to_json(effect.record), effect.offset)
         for effect in effects
     ]
 
 
 def _note_ids(known: dict[str, bytes], effects: Iterable[Effect]) -> None:
     for effect in effects:
-        if isinstance(effect, Publish):
+        if not isinstance(effect, Bury):
             data = to_json(effect.record)
             _hold(known.setdefault(effect.record.id, data) == data, f"two records have the id {effect.record.id}")
 

@@ -1,6 +1,6 @@
 """A finding as the record that is published: what it may quote, its id, and what it says of its run."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .entries import EVIDENCE, Decided, Entry, Gone
 from .matching.redaction import masked
@@ -26,6 +26,7 @@ def verdict_of(
     about = suite.abouts.get(check.name) or check.about.over(suite.about)  # A check may be gone from its suite.
     evidence, points = _shown(suite, finding)
     decided, trace = stage.decided, at.identity.trace
+    judge = judge_of(entry)
     return Verdict(
         id=identify(
             at.segment, suite.name, check.key(entry.turn if check.turn == "each" else check.turn), stage.revision
@@ -52,9 +53,23 @@ def verdict_of(
         evidence=evidence,
         points=points,
         decided_by=None if decided is None else Decider(decided[0], decided[2], decided[1]),
-        flags=flags,
+        flags=flags if judge is None else tuple(sorted({*flags, *judge.pop("flags", ())})),
+        inclusion_probability=entry.probability,
+        judge=judge,
         **at.fields,
     )
+
+
+def judge_of(entry: Entry) -> dict[str, Any] | None:
+    """What a verdict says of the judge that gave it: the request, and how the answer came about."""
+    asked = entry.asked
+    if asked is None or asked.standing != "answered":
+        return None
+    answer = asked.read
+    told = {"request": asked.request, **answer.judge}
+    if answer.code:
+        told["code"] = answer.code
+    return {**told, "flags": answer.flags} if answer.flags else told
 
 
 def score_of(finding: Finding, check: Check) -> float | None:

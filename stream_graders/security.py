@@ -103,6 +103,33 @@ class Security:
 
 
 UNSECURED = Security()
+JUDGE_KEY = ("SG_JUDGE_KEY", "SG_JUDGE_KEY_FILE")
+"""Where the key is that judges sign their answers with: the variable itself, or the file that it names."""
+
+
+def judge_key(environment: Mapping[str, str] = os.environ) -> bytes | None:
+    """The key that workers and judges share, and nobody else; None where none is set.
+
+    Raises:
+        SecurityError: the file cannot be read, or the key is too short to keep anybody out.
+    """
+    variable, of_file = JUDGE_KEY
+    key, path = environment.get(variable, ""), environment.get(of_file, "")
+    if path and not key:
+        try:
+            key = Path(path).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SecurityError(f"{of_file}: {path} cannot be read ({type(error).__name__})") from None
+    if not key:
+        return None
+    if len(key) < SHORTEST_KEY:
+        raise SecurityError(
+            f"{variable}: has fewer than {SHORTEST_KEY} characters; make one with: openssl rand -hex 32"
+        )
+    return key.encode()
+
+
+SHORTEST_KEY = 16
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Security:

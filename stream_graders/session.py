@@ -9,6 +9,7 @@ A session is in one phase at a time:
 - ``new``: nothing that opens a run was released; numbers are remembered, for 30 s.
 - ``waiting``: the run is open, and no event named its agent yet.
 - ``open``: its suites are pinned and their checks read.
+- ``judging``: it is complete, and a run verdict waits for judges; an event may still amend what was said.
 - ``closed``: its verdicts are out; an event may still amend them.
 - ``ended``: only its numbers are remembered, so that a repetition is known and a continuation starts a segment.
 - ``unselected``: no suite is for it.
@@ -20,6 +21,8 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from .answers import is_genuine
+from .asking import Ask
 from .entries import Decided, decided_by
 from .events import (
     OPENERS,
@@ -27,6 +30,7 @@ from .events import (
     DeadLetter,
     Event,
     Expected,
+    JudgeAnswer,
     Message,
     RunEnd,
     RunPause,
@@ -47,7 +51,10 @@ from .trajectory import HELD_BYTES, HELD_EVENTS, HELD_MS, Arrival, Course, Order
 from .verdicts import Identity, Outcome, Reason, identity_from, identity_with
 from .weighing import Standpoint
 
-STATE_VERSION = 1
+STATE_VERSION = 2
+_JUDGED = 2
+"""The version since which a run may have asked judges. A state that knows of none is written as before, for a worker of
+that version to go on from."""
 
 EXPECTED_BYTES = 16 * 1024
 """What a run's own references may weigh as JSON; the checks that larger ones are meant for have no verdict."""
@@ -73,7 +80,7 @@ class Bury:
     reason: DeadLetter
 
 
-Effect = Publish | Bury
+Effect = Publish | Ask | Bury
 
 
 @dataclass
@@ -93,6 +100,10 @@ class Ledger:
     """Runs that were selected, for whoever counts them."""
     restarted: int = 0
     misplaced: int = 0
+    answered: int = 0
+    """Answers of judges that a check was waiting for."""
+    unasked: int = 0
+    """Answers that nothing was waiting for, or that nobody signed who has the key."""
 
     def sum(self) -> int:
         """The events accounted for."""
@@ -128,7 +139,6 @@ class Session:
         self._lane: Producer | None = None
         """The run's only producer, while its events come in order and nothing waits: the way most events take."""
         self._lane_name = ""
-        self._see = See(self._standpoint)
         self._reset()
 
     def _reset(self) -> None:
@@ -270,6 +280,8 @@ class Session:
                 self._complete("end_of_input", effects)
             else:
                 self._lose_tail(effects)
+        if self.phase == "judging":
+            self._wait_no_longer(None, effects)
         self.ledger.held += self._held() - held
         return effects
 
@@ -295,6 +307,9 @@ class Session:
             return _earliest(due, self.since + HELD_MS)
         if self.phase == "closed":
             return _earliest(due, self.until)
+        if self.phase == "judging":
+            dues = [late for late in (due, *(book.due for book in self.books)) if late is not None]
+            return min(dues, default=self.now)  # What it waited for may be gone from its suite.
         times = self._times()
         due = _earliest(due, self.since + times.max_age)
         if self.end is not None and self.end[2] is not None:
@@ -313,6 +328,8 @@ class Session:
                 return DeadLetter.TENANT_MISMATCH
             if self.identity.tenant is None:
                 self.identity = identity_with(self.identity, {"tenant": tenant})
+        if type(event) is JudgeAnswer and event.seq is None:
+            self._hear_judge(event, effects)
         if self.phase == "unselected":
             self.ledger.unselected += 1
             self._remember_unselected()
@@ -345,6 +362,44 @@ class Session:
         self._release(released, effects, at)
         self._complete_if_ended(effects)
         return None
+
+    def _hear_judge(self, event: JudgeAnswer, effects: list[Effect]) -> None:
+        """Take a judge's answer: the first to a request that is outstanding counts, if who holds the key signed it."""
+        decided = decided_by(event, self.offset)
+        genuine = self.phase in ("judging", "closed") and is_genuine(self.fleet.judge_key, event)
+        book = next((b for b in self.books if genuine and b.answer(event.request_id, event.answer, decided)), None)
+        if book is None:
+            self.ledger.unasked += 1
+            return
+        self.ledger.answered += 1
+        at = self._standpoint()
+        effects += book.conclude(at, decided)
+        self._say_run(book, at, effects)
+        self._close_if_judged()
+
+    def _say_run(self, book: Gradebook, at: Standpoint, effects: list[Effect]) -> None:
+        """The run verdict, if it is due and says something new."""
+        if not book.waits and (book.moved or book.revision == 0):
+            effects.append(book.run_verdict(at, self._figures()))
+
+    def _close_if_judged(self) -> None:
+        """Begin the amend window once every run verdict is out; a question that came up in it is waited for again."""
+        if any(book.waits for book in self.books):
+            self.phase = "judging"
+        elif self.phase == "judging":
+            self.phase, self.since = "closed", self.now
+            self.until = self.now + self._times().amend_window
+
+    def _wait_no_longer(self, due: int | None, effects: list[Effect]) -> None:
+        """Judges are late, or nobody is there to ask: say so, and go on."""
+        at = self._standpoint()
+        ending: Decided | None = None if self.end is None else _decided(self.end[3])
+        for book in self.books:
+            if book.waits or book.revision == 0:
+                book.give_up(due)
+                effects += book.conclude(at, ending)
+                self._say_run(book, at, effects)
+        self._close_if_judged()
 
     def _reopen(self, event: Event) -> DeadLetter | bool | None:
         """An event of a run that ended: None if it opens a segment, else what became of it."""
@@ -382,7 +437,7 @@ class Session:
                 self._await_agent(event, at, filled, effects)
             else:
                 self._apply(event, self.offset, filled, effects)
-                if self.phase == "closed":
+                if self.phase in ("closed", "judging"):
                     self._amend(event, effects)
         if self.order.inferred:
             self.flags.add("order_inferred")
@@ -478,7 +533,7 @@ class Session:
             self.paused = isinstance(event, RunPause)
             self.last_event_at = event.ts
         self._note(event, offset)
-        see = self._see.again()
+        see = See(self._standpoint)
         for book in self.books:
             effects += book.take(seen, offset, see)
 
@@ -567,9 +622,10 @@ class Session:
         at = self._standpoint()
         for book in self.books:
             effects += book.conclude(at, ending)
-            effects.append(book.run_verdict(at, self._figures()))
+            self._say_run(book, at, effects)
         self.phase, self.since = "closed", self.now
         self.until = self.now + self._times().amend_window
+        self._close_if_judged()
 
     def _amend(self, event: Event, effects: list[Effect]) -> None:
         if self.tail_unknown and self._is_whole():
@@ -580,8 +636,8 @@ class Session:
         at = self._standpoint()
         for book in self.books:
             effects += book.conclude(at, decided_by(event, self.offset))
-            if book.moved:
-                effects.append(book.run_verdict(at, self._figures()))
+            self._say_run(book, at, effects)
+        self._close_if_judged()
 
     def _expire(self, due: int, effects: list[Effect]) -> None:
         if self.phase in ("ended", "unselected"):
@@ -596,6 +652,8 @@ class Session:
         elif self.phase == "waiting":
             self._select(effects, force=True)
             self._complete_if_ended(effects)
+        elif self.phase == "judging":
+            self._wait_no_longer(due, effects)
         elif self.phase == "closed":
             self._give_up_gaps(effects)  # After the window it would be late.
             self.phase, self.until = "ended", self.now + self._times().remember
@@ -628,7 +686,8 @@ class Session:
 
     def snapshot(self) -> bytes:
         """The state as JSON: versioned, its watermark and deadline first."""
-        head: list[Any] = [STATE_VERSION, self.offset, self.deadline(), self.phase, self.now]
+        asked = any(entry.asked is not None for book in self.books for entry in book.entries)
+        head: list[Any] = [_JUDGED if asked else 1, self.offset, self.deadline(), self.phase, self.now]
         if self.phase == "gone":
             return to_json(head)
         if self.phase == "unselected":
@@ -710,7 +769,8 @@ class Session:
         if self.disordered:
             ordered.last_gap = free.last_gap = self.course.applied
         held = self.order.held > 0 and len(self.order.producers) > 1
-        return Standpoint(self.run_id, self.opened_at, self.first_event_id, self.identity, flags, free, ordered, held)
+        opened = (self.run_id, self.opened_at, self.first_event_id)
+        return Standpoint(*opened, self.identity, flags, free, ordered, held, self.now)
 
     def _facts(self, *, lost: bool, last_gap: int) -> RunFacts:
         reports = self.reports

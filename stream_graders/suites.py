@@ -142,8 +142,46 @@ class Shed:
         """Is a run left out that began this far behind? Always the same ones: who keeps more keeps all of who keeps less."""
         if behind < self.behind:
             return False
-        drawn = blake2b(run_id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        return int.from_bytes(drawn) >= self.keep * 2**64
+        return _draw(run_id, b"") >= self.keep * 2**64
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Whom a check asks, of how many runs, and what that may cost."""
+
+    model: str = "default"
+    """The judge, by its name in the judge worker's settings."""
+    sample: float = 1.0
+    """The share of runs that is judged, 0 to 1."""
+    always: tuple[str, ...] = ()
+    """Runs that are judged whatever the share: ``failed`` (a check of the suite failed), ``injection`` (somebody may have
+    planted an answer)."""
+    versions: tuple[str, ...] = ()
+    """Versions of the agent, as patterns, of which each run is judged."""
+    budget: dict[str, int] = field(default_factory=dict)
+    """What it may use a day: ``micro_usd``, ``tokens``, ``calls``."""
+    deadline: int = 30 * MINUTE
+    """How long the run verdict waits for an answer, in milliseconds of log time."""
+    panel: tuple[str, ...] = ()
+    """Further judges that are asked the same; the majority or the median counts."""
+    escalate: str | None = None
+    """A judge to ask too where the first is unsure."""
+
+    def drawn(self, run_id: str) -> bool:
+        """Is a run among the share? Who judges more judges all that who judges less does."""
+        return _draw(run_id, b"judge") < self.sample * 2**64
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What an answer depends on; the share and the price of answers change none."""
+        told = {"model": self.model, "panel": self.panel, "escalate": self.escalate}
+        return {name: value for name, value in told.items() if value != getattr(Judging, name)}
+
+
+def _draw(run_id: str, purpose: bytes) -> int:
+    """A number of 64 bits that a run always draws; another one for each purpose."""
+    drawn = blake2b(run_id.encode("utf-8", "surrogatepass"), digest_size=8, person=purpose).digest()
+    return int.from_bytes(drawn)
 
 
 TurnWord = Literal["last", "each", "any", "all"]
@@ -195,6 +233,8 @@ class Check:
     about: About = About()
     missing_input: Literal["not_graded", "source"] | None = None
     """What a missing input means for it; None is what the suite says."""
+    judge: Judging | None = None
+    """Whom it asks, where its grader asks a judge; None is everybody's default."""
 
     @cached_property
     def version(self) -> str:
@@ -210,6 +250,8 @@ class Check:
         for name, default in (("pass_at", None), ("agent", None), ("depth", "all"), ("missing_input", None)):
             if (value := getattr(self, name)) != default:
                 identity[name] = value
+        if self.judge is not None and self.judge.identity:
+            identity["judge"] = self.judge.identity
         return _hashed(identity)
 
     def key(self, turn: Turn | None) -> str:
@@ -258,7 +300,7 @@ class Suite:
     @cached_property
     def version(self) -> str:
         """The hash of the whole suite with its defaults filled in."""
-        checks = [
+        checks: list[dict[str, Any]] = [
             {
                 "check": check.name,
                 "version": check.version,
@@ -272,6 +314,9 @@ class Suite:
         ]
         rest = {name: getattr(self, name) for name in ("name", "missing_input", "evidence", "publish")}
         parts = {name: asdict(getattr(self, name)) for name in ("about", "select", "completion", "scoring")}
+        for check, told in zip(self.checks, checks, strict=True):
+            if check.judge is not None:
+                told["judge"] = asdict(check.judge)
         if self.shed is not None:  # As with a check: a suite without it keeps its version.
             parts["shed"] = asdict(self.shed)
         return _hashed({**rest, **parts, "checks": checks})
@@ -303,6 +348,8 @@ class Fleet:
     """The suites that are loaded, by name."""
 
     suites: tuple[Suite, ...]
+    judge_key: bytes | None = field(default=None, repr=False)
+    """What judges sign their answers with; with it no other answer counts, without it any does (files of one's own)."""
 
     def __iter__(self) -> Iterator[Suite]:
         return iter(self.suites)
@@ -311,6 +358,11 @@ class Fleet:
     def by_name(self) -> dict[str, Suite]:
         """The suites by name."""
         return {suite.name: suite for suite in self.suites}
+
+    @cached_property
+    def asks_judges(self) -> bool:
+        """Does a check of theirs ask a judge?"""
+        return any(check.grader.asks for suite in self.suites for check in suite.checks)
 
     @cached_property
     def sheds_from(self) -> tuple[int, ...]:

@@ -9,10 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .answers import mac_of
+from .asking import Ask
 from .events import (
     SCHEMA,
     Agent,
     Event,
+    JudgeAnswer,
     Message,
     RunEnd,
     RunPause,
@@ -22,10 +25,11 @@ from .events import (
     ToolResult,
     TurnEnd,
 )
+from .gradebook import Publish
 from .grading import Grader
 from .session import At, Effect, Ledger, Session
 from .suites import Check, Fleet, Suite
-from .verdicts import RunVerdict, Verdict
+from .verdicts import JudgeRequest, RunVerdict, Verdict
 
 EPOCH = 1_790_000_000_000_000_000
 """The time of a story's first event, in nanoseconds; each event comes a second later."""
@@ -145,12 +149,40 @@ def session_of(suites: Suite | Sequence[Suite], run_id: str = "run-1") -> Sessio
 
 def verdicts_of(effects: Iterable[Effect]) -> list[Verdict]:
     """The verdicts among effects, in order."""
-    return [e.record for e in effects if not hasattr(e, "reason") and isinstance(e.record, Verdict)]
+    return [e.record for e in effects if isinstance(e, Publish) and isinstance(e.record, Verdict)]
 
 
 def run_verdicts_of(effects: Iterable[Effect]) -> list[RunVerdict]:
     """The run verdicts among effects, in order."""
-    return [e.record for e in effects if not hasattr(e, "reason") and isinstance(e.record, RunVerdict)]
+    return [e.record for e in effects if isinstance(e, Publish) and isinstance(e.record, RunVerdict)]
+
+
+def requests_of(effects: Iterable[Effect]) -> list[JudgeRequest]:
+    """What judges are asked among effects, in order."""
+    return [e.record for e in effects if isinstance(e, Ask)]
+
+
+def answer_to(request: JudgeRequest, answer: Any, key: bytes | None = None) -> JudgeAnswer:
+    """The event that carries a judge's answer to a request."""
+    return JudgeAnswer(
+        schema=SCHEMA,
+        id=f"answer-{request.id}",
+        run_id=request.run_id,
+        ts=EPOCH,
+        request_id=request.id,
+        answer=answer,
+        mac=None if key is None else mac_of(key, request.id, answer),
+    )
+
+
+def judged(check: Grader | Check, events: Iterable[Event], answer: Any, **settings: Any) -> Verdict:
+    """The last verdict of one check on a finished list of events, with this answer to what it asks."""
+    told = list(events)
+    session = session_of(suite_of(check, **settings), told[0].run_id)
+    effects = [*fed(session, told, step=0)]
+    for request in requests_of(effects):
+        effects += session.feed(answer_to(request, answer), At(session.now, session.offset + 1, 300))
+    return [v for v in verdicts_of([*effects, *session.finish()]) if v.state != "early"][-1]
 
 
 def graded(check: Grader | Check, events: Iterable[Event], **settings: Any) -> Verdict:

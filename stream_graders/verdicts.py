@@ -12,10 +12,13 @@ from .events import Agent, ClosedList, Trace
 SCHEMA: Literal["stream_graders.verdict/1"] = "stream_graders.verdict/1"
 RUN_SCHEMA: Literal["stream_graders.run_verdict/1"] = "stream_graders.run_verdict/1"
 VIOLATION_SCHEMA: Literal["stream_graders.violation/1"] = "stream_graders.violation/1"
+REQUEST_SCHEMA: Literal["stream_graders.judge_request/1"] = "stream_graders.judge_request/1"
 
 Severity = Literal["critical", "minor", "info"]
 Notify = Literal["none", "ticket", "page"]
 State = Literal["early", "final", "amended"]
+Rule = Literal["clamp", "binary", "strict"]
+"""What an answer off the scale is: ``clamp`` its nearest end, ``binary`` and ``strict`` an error; ``binary`` rounds to an end."""
 
 
 class Outcome(StrEnum):
@@ -119,6 +122,9 @@ class Reason(ClosedList):
     STATE_AS_EXPECTED = "state_as_expected", "every assertion about the state holds"
     STATE_NOT_AS_EXPECTED = "state_not_as_expected", "an assertion about the state does not hold"
     SETUP_FAILED = "setup_failed", "the assertions are malformed, or nothing answered any of them"
+    # judges
+    JUDGED_WELL = "judged_well", "the judge's answer reaches what the check asks for"
+    JUDGED_BADLY = "judged_badly", "the judge's answer does not reach what the check asks for"
     # skipped
     NOT_APPLICABLE = "not_applicable", "the condition under `when` did not come true"
     NO_CANARY = "no_canary", "the check names no canary value"
@@ -128,6 +134,8 @@ class Reason(ClosedList):
     # error
     GRADER_RAISED = "grader_raised", "the grader failed on this run; its other checks were graded"
     DEGRADED = "degraded", "a check ended in an error"
+    JUDGE_ERROR = "judge_error", "the judge failed, or what it said is no verdict"
+    JUDGE_DEADLINE = "judge_deadline", "no judge answered in time"
     # not graded
     INCOMPLETE = "incomplete", "events of the run are missing, and one of them could change the outcome"
     TRUNCATED = "truncated", "a text was cut by its sender, and the rest could change the outcome"
@@ -138,7 +146,9 @@ class Reason(ClosedList):
     SUITE_CHANGED = "suite_changed", "the check was changed or removed while the run was open"
     UNVERIFIED = "unverified", "a critical check has no verdict"
     NO_CHECKS = "no_checks", "the suite has no check"
-    NO_JUDGE = "no_judge", "no judge answers for the check yet"
+    NO_JUDGE = "no_judge", "no judge has answered for the check"
+    NOTHING_TO_JUDGE = "nothing_to_judge", "there is no text to judge, so no judge was asked"
+    BUDGET = "budget", "the check has used up what it may spend on judges"
     NO_PROBE = "no_probe", "nothing has looked at the state that the check asks about"
     SAMPLED_OUT = "sampled_out", "the run was not drawn for the check"
     MOOT = "moot", "another outcome made the check needless"
@@ -305,6 +315,39 @@ class Violation(Struct, frozen=True, kw_only=True, gc=False):
     id: str
     resolved: bool
     verdict: Verdict
+
+
+class JudgeRequest(Struct, frozen=True, kw_only=True, gc=False):
+    """One question to a judge, ``stream_graders.judge_request/1``. Equal ids have equal bytes, and one answer."""
+
+    schema: Literal["stream_graders.judge_request/1"] = REQUEST_SCHEMA
+    id: str
+    run_id: str
+    suite: str
+    check: str
+    check_version: str
+    grader: str
+    model: str
+    """The judge to ask, by its name in the judge worker's settings."""
+    panel: tuple[str, ...] = ()
+    """Further judges: their answers are put together with that of the first."""
+    escalate: str | None = None
+    """A judge to ask too where the first abstains, is near the threshold, or somebody may have planted an answer."""
+    rule: Rule
+    scale: tuple[float, float]
+    pass_at: float | None
+    input: dict[str, str]
+    """What the judge is shown, by the name of its slot: nothing else of the run reaches it."""
+    truncated: bool
+    """Part of the response or of the question was cut."""
+    flags: tuple[str, ...]
+    inclusion_probability: float
+    budget: dict[str, int]
+    """What the check may use a day: ``micro_usd``, ``tokens``, ``calls``."""
+    asked_at: int
+    due: int
+    """Log times in milliseconds: of the question, and of when its run goes on without an answer."""
+    tenant: str | None
 
 
 def identify(*parts: str | int | None) -> str:

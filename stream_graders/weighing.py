@@ -37,6 +37,8 @@ class Standpoint:
     ordered: RunFacts
     waits: bool = False
     """Events are held back behind a gap: what comes next is not known."""
+    now: int = 0
+    """Log time."""
 
     @property
     def own(self) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from .events import SCHEMA, AnyEvent, DeadLetter, Event, Tick, Unknown, from_json
-from .verdicts import RunVerdict, Verdict, Violation
+from .verdicts import JudgeRequest, RunVerdict, Verdict, Violation
 
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 200
@@ -118,7 +118,10 @@ def _without_content(error: Exception) -> str:
 
 def schemas() -> dict[str, dict[str, Any]]:
     """The JSON Schemas (2020-12) that are shipped with the package, by file name."""
-    kinds = {"event-1": AnyEvent | Tick, "verdict-1": Verdict, "run_verdict-1": RunVerdict, "violation-1": Violation}
+    kinds = {
+        "event-1": AnyEvent | Tick, "verdict-1": Verdict, "run_verdict-1": RunVerdict, "violation-1": Violation,
+        "judge_request-1": JudgeRequest,
+    }  # fmt: skip
     return {
         f"{name}.json": {
             "$schema": "https://json-schema.org/draft/2020-12/schema",

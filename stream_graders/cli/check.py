@@ -15,6 +15,7 @@ from .errors import Exit, leave
 from .places import LAST, topic_of
 from .report import counted
 from .runs import Graded, records
+from .sharing import with_key
 
 EXAMPLES = 3
 """Runs that are shown of each outcome of a check."""
@@ -56,7 +57,7 @@ def _print(problem: Problem, *, as_json: bool) -> None:
 
 def _try(suites: list[Path], places: list[Path], topic: tuple[str, str] | None, last: int, *, as_json: bool) -> None:
     """Print how often each check says what of these runs, with a few runs of each."""
-    graded = Graded(load_fleet(suites))
+    graded = Graded(with_key(load_fleet(suites), required=False))
     cut = set[str]()
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     shown: dict[tuple[str, str], dict[str, list[Verdict]]] = defaultdict(lambda: defaultdict(list))

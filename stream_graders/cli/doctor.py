@@ -32,7 +32,7 @@ from .errors import Exit, leave
 from .journal import opened
 from .places import Sought
 from .runs import Graded
-from .worker import names_of
+from .sharing import names_of
 
 Level = Literal["ok", "warning", "bad"]
 AHEAD = 5.0

@@ -15,6 +15,7 @@ from ..verdicts import RunVerdict, Verdict
 from .errors import Exit, leave
 from .places import Sought
 from .runs import Graded
+from .sharing import with_key
 
 SHOWN = 60
 """Characters of an event's text that a line shows."""
@@ -25,7 +26,7 @@ def explain_run(run_id: str, places: list[Path], bootstrap: str | None, suites: 
 
     In a topic deadlines pass by log time, as they do for a worker, and a run that goes on stays open.
     """
-    graded = Graded(load_fleet(suites))
+    graded = Graded(with_key(load_fleet(suites), required=False))
     sought = Sought(run_id, places, bootstrap)
     session: Session | None = None
     read: dict[str, Reading] = {}

@@ -15,6 +15,7 @@ from .errors import Exit, UserError, leave
 from .gate import FAILABLE, Baseline, Gate, need_of
 from .report import Report, annotations, as_markdown, as_text, echo, write_junit
 from .runs import Graded, records
+from .sharing import with_key
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Asked:
 def grade_files(files: list[Path], suites: list[Path], asked: Asked) -> None:
     """Grade files and print verdicts, or a report; leave with the exit code that the outcomes ask for."""
     gate = asked.gate()
-    graded = Graded(load_fleet(suites))
+    graded = Graded(with_key(load_fleet(suites), required=False))
     report = Report()
     write = sys.stdout.buffer.write
     for effect in records(graded, files):

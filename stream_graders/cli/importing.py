@@ -7,10 +7,14 @@ from typing import Any
 import typer
 import yaml
 
+from ..catalogue import grader_named
 from ..config.files import FORMS, source_of
 from ..config.lines import YamlError, YamlFile
 from ..sources.form import SourceError
 from .errors import UserError
+
+JUDGE = {"sample": 1, "budget": {"calls": 100}}
+"""What a suite says of its judges that was made from a file that does not: as in a test, every run is judged, and little is spent."""
 
 
 def import_file(file: Path, form: str, out: Path | None) -> None:
@@ -37,6 +41,8 @@ def import_file(file: Path, form: str, out: Path | None) -> None:
         suite["scoring"] = source.scoring
     if source.ungraded:
         suite["ungraded_items"] = [told for _, told in source.ungraded]
+    if any(kind.asks for check in source.checks if (kind := grader_named(check.get("grader", ""))) is not None):
+        suite["judge"] = JUDGE
     suite["checks"] = source.checks
     text = f"# Made from {file.name}, a file of {form}. Change it as you like; the file is not read again.\n"
     text += yaml.safe_dump(suite, sort_keys=False, allow_unicode=True, width=120)

@@ -16,6 +16,8 @@ app = typer.Typer(
 )
 topics_app = typer.Typer(help="Kafka topics as code.", no_args_is_help=True)
 app.add_typer(topics_app, name="topics")
+judge_app = typer.Typer(help="Answer what checks ask judges, and see what that costs and is worth.")
+app.add_typer(judge_app, name="judge")
 
 Suites = Annotated[
     list[Path], typer.Option("--suite", "-s", help="A suite file, or a folder of them; may be repeated.")
@@ -354,6 +356,75 @@ def demo(
     leave(play(seconds, seed, rate))
 
 
+@judge_app.callback(invoke_without_command=True)
+def judge(
+    context: typer.Context,
+    bootstrap: Annotated[
+        str,
+        typer.Option("--bootstrap", envvar="SG_BOOTSTRAP_SERVERS", help="Kafka's addresses, host:port with commas."),
+    ] = "",
+    judges: Annotated[
+        Path | None, typer.Option("--judges", "-j", envvar="SG_JUDGES", help="The file of models, prices and limits.")
+    ] = None,
+    app_id: App = "stream-graders",
+    topic: Names = None,
+    metrics_port: Annotated[
+        int, typer.Option(envvar="SG_JUDGE_METRICS_PORT", help="Port of /metrics; 0 for none.")
+    ] = 9809,
+    metrics_host: Annotated[
+        str, typer.Option(envvar="SG_METRICS_HOST", help="Address to serve them on.")
+    ] = "127.0.0.1",
+) -> None:
+    """Without a command: be the judge worker. Exit codes: 0 stopped, 2 settings, 3 fault (start again)."""
+    if context.invoked_subcommand is not None:
+        return
+    from .errors import UserError
+    from .judge import run_judge
+
+    with told():
+        if not bootstrap or judges is None:
+            raise UserError("judge: name Kafka with --bootstrap and the judges' file with --judges, or give a command")
+        run_judge(bootstrap, judges, app_id, topic or [], metrics_port, metrics_host)
+
+
+@judge_app.command("estimate")
+def judge_estimate(
+    files: Annotated[list[Path], typer.Option("--from", help="Runs as they come: a file, as grade reads it, or more.")],
+    suite: Suites,
+    judges: Annotated[Path | None, typer.Option("--judges", "-j", help="The file that has the prices.")] = None,
+    runs_a_day: Annotated[int | None, typer.Option(min=1, help="[default: as many as the files hold]")] = None,
+    json: AsJson = False,
+) -> None:
+    """Say what judging such runs would ask, use and cost a day. Asks nobody."""
+    from .judge_worth import estimate
+
+    with told():
+        estimate(files, suite, judges, runs_a_day, as_json=json)
+
+
+@judge_app.command("calibrate")
+def judge_calibrate(
+    labels: Annotated[
+        Path, typer.Argument(help="JSON Lines: label, and judge (its score) or input (what it is shown).")
+    ],
+    judges: Annotated[
+        Path | None, typer.Option("--judges", "-j", help="Ask a judge of this file about each input.")
+    ] = None,
+    model: Annotated[str, typer.Option(help="Its name in that file.")] = "default",
+    pass_at: Annotated[
+        float | None, typer.Option(help="The score from which a run is good. [default: 3.5, or 1]")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, max=10, help="How often each input is asked about.")] = 3,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the figures here, as JSON.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Say how far a judge agrees with people, chance-corrected. Exit code 1 if too little for a critical check."""
+    from .judge_worth import calibrate
+
+    with told():
+        calibrate(labels, judges, model, pass_at, repeats, output, as_json=json)
+
+
 @app.command()
 def simulate(
     bootstrap: Bootstrap,
@@ -367,7 +438,7 @@ def simulate(
     """Let the demo's simulated agents write to a journal, until told to stop; grade them with --suite of demo/shop.yaml."""
     from ..demo.simulate import simulate as let_work
     from .errors import Exit
-    from .worker import names_of
+    from .sharing import names_of
 
     with told():
         journal = names_of(topic or []).get("agent.events.v1", "agent.events.v1")

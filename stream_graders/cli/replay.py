@@ -22,6 +22,7 @@ from .errors import Exit, UserError, leave
 from .journal import Log, Record, opened
 from .places import topic_of
 from .report import Report, as_text, echo
+from .sharing import with_key
 
 EXAMPLES = 3
 """Runs that are named of each kind of flip and difference."""
@@ -112,7 +113,7 @@ def replay_journal(asked: Asked) -> None:
     topic = topic_of([asked.place], asked.bootstrap)
     if topic is None:
         raise UserError(f"{asked.place}: name the journal as kafka:TOPIC; finished runs in files are for grade")
-    fleets = [load_fleet(paths) for paths in (asked.suites, asked.against) if paths]
+    fleets = [with_key(load_fleet(paths)) for paths in (asked.suites, asked.against) if paths]
     since, until = _millis("--from", asked.since), _millis("--to", asked.until)
     again = graded_again(topic, fleets, since, until, keeps=bool(asked.published or asked.write))
     going_on = again.replays[0].going_on(amendable=False)

@@ -13,7 +13,7 @@ from ..settings import Settings
 from ..sinks.forms import Form, SecretError, alertmanager, slack, webhook
 from ..sinks.process import Sink, SinkSettings
 from .errors import Exit, UserError, leave, unreachable
-from .worker import names_of
+from .sharing import names_of
 
 VIOLATIONS = "agent.violations.v1"
 KEY = "SG_SINK_SECRET"

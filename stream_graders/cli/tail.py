@@ -16,7 +16,7 @@ from ..stream.topics import Placement, Topic, load_topics
 from ..suites import Fleet
 from .errors import Exit, UserError, leave
 from .journal import opened, started
-from .worker import names_of
+from .sharing import names_of
 
 VERDICTS = "agent.verdicts.v1"
 STATES = "{app}-runs-changelog"

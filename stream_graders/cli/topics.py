@@ -11,7 +11,7 @@ from ..security import from_environment, listening
 from ..stream.exports import asyncapi, strimzi
 from ..stream.topics import Placement, Result, State, TopicError, Wanted, apply, load_topics, place, plan
 from .errors import Exit, UserError, leave, unreachable
-from .worker import names_of
+from .sharing import names_of
 
 Work = Callable[[AIOKafkaAdminClient, Sequence[Wanted]], Awaitable[list[Result]]]
 

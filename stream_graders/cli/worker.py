@@ -1,29 +1,14 @@
 """``stream-graders worker``."""
 
 import socket
-from collections.abc import Sequence
 from pathlib import Path
 
 from ..config import load_fleet
 from ..security import from_environment
 from ..settings import Settings
 from ..stream.app import run
-from .errors import UserError, leave
-
-
-def names_of(pairs: Sequence[str]) -> dict[str, str]:
-    """The map of physical topic names from ``NAME=PHYSICAL`` pairs.
-
-    Raises:
-        UserError: a pair has another form.
-    """
-    names = {}
-    for pair in pairs:
-        name, equals, physical = pair.partition("=")
-        if not (name and equals and physical):
-            raise UserError(f"--topic {pair}: write the name, =, and the physical name")
-        names[name] = physical
-    return names
+from .errors import leave
+from .sharing import names_of, with_key
 
 
 def run_worker(
@@ -38,7 +23,7 @@ def run_worker(
     accept_loss: bool,
 ) -> None:
     """Run a worker until it is told to stop, and leave with its exit code."""
-    fleet = load_fleet(suites)
+    fleet = with_key(load_fleet(suites))
     settings = Settings(
         bootstrap=bootstrap,
         app=app,

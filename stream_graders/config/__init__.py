@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from ..catalogue import catalogue, grader_named
 from ..grading import Grader, setting_fields
-from ..suites import Check, Fleet, Suite
+from ..suites import Check, Fleet, Judging, Suite
 from .files import whole
 from .lines import Loc, Place, YamlError, YamlFile
-from .models import CheckModel, SuiteModel
+from .models import CheckModel, JudgeModel, SuiteModel
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,27 @@ def _built(n: int, entry: CheckModel, model: SuiteModel, report: Any) -> Check |
     if grader.assumes is not None and entry.when is None:
         message = f"a run in which {grader.assumes} fails; if not every run should, add `when:`"
         report(("checks", n), message, is_warning=True)
+    if grader.asks:
+        return entry.built(grader, _judging(n, entry, model, report))
+    if entry.judge is not None:
+        report(("checks", n, "judge"), f"{grader.name} asks no judge: take this out")
     return entry.built(grader)
+
+
+def _judging(n: int, entry: CheckModel, model: SuiteModel, report: Any) -> Judging | None:
+    """Whom a check asks. How many runs are judged and what a day may cost is stated, never assumed."""
+    asked = (entry.judge or JudgeModel()).over(model.judge)
+    loc: Loc = ("checks", n, "judge") if entry.judge is not None else ("checks", n)
+    missing = [name for name in ("sample", "budget") if getattr(asked, name) is None]
+    if missing:
+        wanted = "asks a judge, so it has to say which share of runs is judged and what a day may cost: "
+        report(loc, f"{wanted}{' and '.join(missing)} missing; add `judge: {{sample: 0.1, budget: {{usd: 5}}}}`")
+    if entry.severity == "critical" and asked.sample is not None and asked.sample < 1:
+        told = f"is critical and judges {asked.sample:g} of the runs: the others would have no verdict"
+        report(loc, f"{told}; set sample to 1, or severity to minor")
+    if isinstance(entry.turn, str) and entry.turn != "last":
+        report(("checks", n, "turn"), "a judge is asked once a run: give the number of a turn, first, or last")
+    return asked.built()
 
 
 def _check_settings(n: int, entry: Any, report: Any) -> Grader | None:

@@ -1,6 +1,7 @@
 """What a suite file may hold. Strict: a key that is not known is a problem, and text is not a number."""
 
 import re
+from decimal import Decimal
 from typing import Annotated, Any, Literal, Self, cast, get_args
 
 from pydantic import (
@@ -19,7 +20,7 @@ from pydantic import (
 from ..folding import Combination
 from ..grading import Grader
 from ..matching.durations import milliseconds
-from ..suites import About, Check, Completion, Scoring, Select, Shed, Suite, Turn, TurnWord, Unless, When
+from ..suites import About, Check, Completion, Judging, Scoring, Select, Shed, Suite, Turn, TurnWord, Unless, When
 from ..verdicts import Notify, Severity
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)]
@@ -61,6 +62,7 @@ Duration = Annotated[int, BeforeValidator(milliseconds, json_schema_input_type=_
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple, json_schema_input_type=str | list[str])]
 Slugs = Annotated[tuple[Slug, ...], BeforeValidator(as_tuple, json_schema_input_type=Slug | list[Slug])]
 Word = Literal["pass", "fail", "skipped", "error", "not_graded"]
+Stratum = Literal["failed", "injection"]
 Status = Literal["ok", "error", "cancelled", "timeout", "limit", "handoff", "unknown"]
 
 
@@ -120,6 +122,55 @@ class CompletionModel(Model):
     remember: Duration = Completion.remember
 
 
+class BudgetModel(Model):
+    """What judges may cost a day (UTC): the first limit that is reached ends it."""
+
+    usd: Annotated[float, Field(gt=0)] | None = None
+    tokens: Annotated[int, Field(gt=0)] | None = None
+    calls: Annotated[int, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Self:
+        if self.usd is None and self.tokens is None and self.calls is None:
+            raise ValueError("should have one of usd, tokens and calls: what a day may cost")
+        return self
+
+    def limits(self) -> dict[str, int]:
+        """The limits that are given, money in millionths of a dollar: fractions of a cent add up exactly."""
+        usd = None if self.usd is None else int(Decimal(str(self.usd)) * 1_000_000)
+        given = {"micro_usd": usd, "tokens": self.tokens, "calls": self.calls}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class JudgeModel(Model):
+    """Whom checks ask that ask a judge, of how many runs, and what that may cost."""
+
+    model: Slug | None = None
+    sample: Annotated[float, Field(gt=0, le=1)] | None = None
+    always: Annotated[
+        tuple[Stratum, ...] | None, BeforeValidator(as_tuple, json_schema_input_type=Stratum | list[Stratum])
+    ] = None
+    versions: Annotated[tuple[str, ...] | None, BeforeValidator(as_tuple, json_schema_input_type=str | list[str])] = (
+        None
+    )
+    budget: BudgetModel | None = None
+    deadline: Duration | None = None
+    panel: Annotated[tuple[Slug, ...] | None, BeforeValidator(as_tuple, json_schema_input_type=Slug | list[Slug])] = (
+        None
+    )
+    escalate: Slug | None = None
+
+    def over(self, other: "JudgeModel | None") -> "JudgeModel":
+        """This one, with what it leaves out taken from the other."""
+        given = {name: value for name, value in self if value is not None}
+        return self if other is None else other.model_copy(update=given)
+
+    def built(self) -> Judging:
+        """The clauses that are given; the rest as everybody's."""
+        given = {name: value for name, value in self if value is not None}
+        return Judging(**{**given, **({"budget": self.budget.limits()} if self.budget else {})})
+
+
 class ShedModel(Model):
     """Which runs are left out while the worker is behind."""
 
@@ -177,6 +228,7 @@ class CheckModel(AboutModel):
     weight: Annotated[float, Field(gt=0)] = 1.0
     pass_at: float | None = None
     missing_input: Literal["not_graded", "source"] | None = None
+    judge: JudgeModel | None = None
     settings: dict[str, Any] = {}
 
     @property
@@ -201,11 +253,12 @@ class CheckModel(AboutModel):
         """The grader of a check that is made of others."""
         return Combination("all" if self.all_of else "any" if self.any_of else "not", self.parts)
 
-    def built(self, grader: Grader) -> Check:
-        """The check with its grader."""
+    def built(self, grader: Grader, judging: Judging | None = None) -> Check:
+        """The check with its grader, and whom that asks."""
         when = None if self.when is None else When(**dict(self.when))
         names = ("severity", "notify", "turn", "early", "weight", "pass_at", "agent", "depth", "missing_input")
-        return Check(self.check, grader, when=when, about=self.about(), **{name: getattr(self, name) for name in names})
+        rest = {name: getattr(self, name) for name in names}
+        return Check(self.check, grader, when=when, about=self.about(), judge=judging, **rest)
 
 
 class SuiteModel(AboutModel):
@@ -220,6 +273,7 @@ class SuiteModel(AboutModel):
     publish: Literal["all", "fails"] = "all"
     ungraded_items: list[str] = []
     shed: ShedModel | None = None
+    judge: JudgeModel | None = None
     checks: list[CheckModel]
 
     @field_validator("checks")
@@ -238,8 +292,12 @@ class SuiteModel(AboutModel):
             ("completion",): CompletionModel,
             ("scoring",): ScoringModel,
             ("shed",): ShedModel,
+            ("judge",): JudgeModel,
+            ("judge", "budget"): BudgetModel,
             ("checks",): CheckModel,
             ("checks", "when"): WhenModel,
+            ("checks", "judge"): JudgeModel,
+            ("checks", "judge", "budget"): BudgetModel,
         }
 
     def built(self, checks: tuple[Check, ...]) -> Suite:

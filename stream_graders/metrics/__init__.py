@@ -44,6 +44,7 @@ LABELS = {
     "reason": "one of the closed list of reasons: of outcomes, of completion, or of dead letters",
     "type": "an event's type, `tick`, or `unreadable` for a record that is no event",
     "fate": "`graded`, `duplicate`, `dead_lettered`, `skipped`, `unselected`",
+    "use": "`settled`, `ignored`",
     "partition": "the journal's partition; only of those that the worker owns",
     "stage": "`grade` or `write`",
     "version": "the program's version",
@@ -110,6 +111,12 @@ class Metrics:
         self.misplaced = self._counter("runs_misplaced", "Runs that lie on another partition than their id belongs to.")
         self.restarted = self._counter(
             "producers_restarted", "Producers that began again at number 0 under their old name."
+        )
+        self.questions = self._counter("questions", "Questions that checks asked judges.")
+        self.answers = self._counter(
+            "answers",
+            "Answers of judges: those that settled a check, and those that nothing waited for or nobody signed.",
+            "use",
         )
         self.started = self._counter("runs_started", "Runs that a suite selected.", *run)
         self.completed = self._counter(

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..catalogue import catalogue, grader_named
 from ..grading import Grader
-from .form import JUDGE, Loc, Source, SourceError, mapped
+from .form import Loc, Source, SourceError, mapped
 
 LIMIT = 4_000
 """Characters that a reply may have where neither the target nor the site says."""
@@ -32,7 +32,7 @@ def checks(value: Any) -> Source:
     The target names its ``graders``, and may have ``threshold`` (the score from which a question passes), ``mode`` and
     ``response_char_limit``; they may also stand in the file itself. Rows without a target are put to the deterministic
     graders that they hold something for. Of several rows each applies to runs that carry the label ``question`` with its
-    ``id``, or its place from 0. What judges score is listed, and not graded.
+    ``id``, or its place from 0.
 
     Raises:
         SourceError: it is no such file, a grader is not known, or a rubric is not there.
@@ -129,10 +129,11 @@ def _add(
 ) -> None:
     kind = grader_named(f"ai_eval.{name}")
     assert kind is not None
-    if kind.metadata["kind"] == "llm_judge" and (name != "fact_match_grader" or known.get("expected_facts")):
-        source.ungraded.append((loc, f"{name} {JUDGE}"))
-        return
     settings = dict(_settings(kind, known))
+    if kind.asks and (told := _described(rubrics.get(str(known.get("rubric_ref"))))):
+        # What the rubric's checks look for reaches the judges as criteria too (R111, R130).
+        own = settings.get("criteria")
+        settings["criteria"] = [*(own if isinstance(own, list) else [] if own is None else [own]), *told]
     if name == "rubric_checks" and known.get("rubric_ref") is not None:
         ref = str(known["rubric_ref"])
         if ref not in rubrics:
@@ -143,6 +144,13 @@ def _add(
     more: dict[str, Any] = {} if label is None else {"when": {"labels": {"question": label}}}
     slug = "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "-" for c in label or "")
     source.add(loc, f"{name}-{slug}" if slug else name, kind.name, "critical", settings, **more)
+
+
+def _described(rubric: Any) -> list[str]:
+    """The descriptions of a rubric's checks."""
+    checks = rubric.get("checks") if isinstance(rubric, dict) else None
+    told = [check.get("description") for check in checks or [] if isinstance(check, dict)]
+    return [text for text in told if isinstance(text, str) and text]
 
 
 def _settings(kind: type[Grader], known: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -4,10 +4,7 @@ from typing import Any
 
 from ..catalogue import grader_named
 from ..grading import setting_fields
-from .form import JUDGE, Loc, Source, SourceError
-
-JUDGED = ("answer_quality", "response_acceptability", "safety_refusal", "faithfulness")
-"""Benchmarks that ask a judge model."""
+from .form import Loc, Source, SourceError
 
 
 def checks(value: Any) -> Source:
@@ -36,9 +33,6 @@ def checks(value: Any) -> Source:
 
 
 def _add(source: Source, loc: Loc, name: str, case: dict[str, Any], label: str | None) -> None:
-    if name in JUDGED:
-        source.ungraded.append((loc, f"{name} {JUDGE}"))
-        return
     kind = grader_named(f"datarobot.{name}")
     if kind is None:
         raise SourceError(f"there is no benchmark {name!r} here", ("benchmark",))

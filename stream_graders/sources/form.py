@@ -8,7 +8,7 @@ from typing import Any
 Loc = tuple[str | int, ...]
 
 
-JUDGE = "asks a judge model, and there is none yet"
+JUDGE = "asks a judge model in a way of its own: write a check with agentlasso.llm_judge or vally.prompt for it"
 """Why a check of a source is not graded."""
 
 

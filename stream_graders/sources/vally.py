@@ -4,7 +4,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..catalogue import grader_named
-from .form import JUDGE, Loc, Source, SourceError, mapped
+from .form import Loc, Source, SourceError, mapped
 
 ELSEWHERE = {
     **dict.fromkeys(
@@ -14,7 +14,6 @@ ELSEWHERE = {
     **dict.fromkeys(("diff-contains", "diff-not-contains", "diff-empty"), "looks into the workspace"),
     **dict.fromkeys(("run-command", "program"), "runs a program"),
     **dict.fromkeys(("skill-invocation", "system-event"), "reads events that are not sent here"),
-    **dict.fromkeys(("prompt", "panel"), JUDGE),
     **dict.fromkeys(("custom-metrics", "loop-outcome"), "reads metrics that are not sent here"),
 }
 """Types of the origin that no grader here stands for, and why."""
@@ -47,14 +46,20 @@ def checks(value: Any) -> Source:
             raise SourceError("should be a stimulus, an object with `prompt` and `graders`", ("stimuli", n))
         label = str(stimulus.get("name") or n) if len(stimuli) > 1 else None
         for loc, entry in _entries(stimulus, "graders", ("stimuli", n)):
-            _add(source, loc, entry, weights, names, label)
+            _add(source, loc, entry, weights, names, label, stimulus.get("rubric"))
     threshold = scoring.get("threshold")
     source.scoring = {"policy": "weighted", **({} if threshold is None else {"threshold": threshold})}
     return source
 
 
 def _add(
-    source: Source, loc: Loc, entry: Any, weights: dict[str, Any], names: dict[str, int], stimulus: str | None
+    source: Source,
+    loc: Loc,
+    entry: Any,
+    weights: dict[str, Any],
+    names: dict[str, int],
+    stimulus: str | None,
+    rubric: Any = None,
 ) -> None:
     kind = entry.get("type") if isinstance(entry, dict) else None
     if not isinstance(kind, str):
@@ -68,6 +73,8 @@ def _add(
         raise SourceError(f"there is no grader type {kind!r}" + (f"; did you mean {near[0]!r}?" if near else ""), loc)
     config = mapped(entry, "config", loc)
     settings = {ALIASES.get(name, name): setting for name, setting in config.items()}
+    if kind in ("prompt", "panel") and rubric is not None:
+        settings.setdefault("rubric", rubric)  # It stands with the stimulus.
     name = "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "-" for c in str(entry.get("name") or kind))
     names[name] = names.get(name, 0) + 1
     more: dict[str, Any] = {key: entry[key] for key in ("turn",) if key in entry}

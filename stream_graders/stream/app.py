@@ -22,7 +22,7 @@ from . import batching, guards, slots, start, ticks
 from .guards import WorkerExit
 from .observer import Observer
 from .rights import RightsError
-from .table import StateTable
+from .table import StateTable, Tables
 from .topics import TopicError
 from .worker import Worker
 
@@ -150,6 +150,7 @@ def build(settings: Settings, fleet: Fleet, partitions: int) -> tuple[App, Obser
         store="memory://",
         datadir=folder,
         Table=StateTable,
+        TableManager=Tables,
         # Any exception ends the process: with Faust's own supervisor an agent that failed skips its batch.
         agent_supervisor="mode.CrashingSupervisor",
         topic_partitions=partitions,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ..asking import Ask
 from ..events import SCHEMA, DeadLetter, Event, Tick, Unknown, to_json
 from ..gradebook import Publish
 from ..session import At, Bury, Effect, Ledger, Session, StateError, kept_deadline, watermark
@@ -51,6 +52,7 @@ class Outputs:
     verdicts: list[Output] = field(default_factory=list)
     run_verdicts: list[Output] = field(default_factory=list)
     violations: list[Output] = field(default_factory=list)
+    judge_requests: list[Output] = field(default_factory=list)
     dead_letters: list[Output] = field(default_factory=list)
     states: dict[bytes, bytes | None] = field(default_factory=dict)
     removed: dict[bytes, int] = field(default_factory=dict)
@@ -65,6 +67,8 @@ class Counts:
         self.consumed = 0
         self.events: Counter[type[Event] | type[Tick]] = Counter()
         self.dead: Counter[str] = Counter()
+        self.asked = 0
+        """Questions to judges."""
         self.inherited = 0
         """Held events of live sessions that somebody else read, less those that somebody else will release."""
         self.published: list[tuple[Verdict | RunVerdict | Violation, int]] = []
@@ -299,15 +303,20 @@ class Desk:
                 if record is not None:
                     self._bury(record, effect.reason, effect.reason.meaning)
                 continue
-            self.counts.published.append((effect.record, self.clock if record is None else record.timestamp))
+            if isinstance(effect, Publish):
+                self.counts.published.append((effect.record, self.clock if record is None else record.timestamp))
+            else:
+                self.counts.asked += 1
             self._topic_of(effect).append((key, to_json(effect.record), self._headers(effect)))
 
-    def _topic_of(self, effect: Publish) -> list[Output]:
+    def _topic_of(self, effect: Publish | Ask) -> list[Output]:
+        if isinstance(effect, Ask):
+            return self._out.judge_requests
         if isinstance(effect.record, Verdict):
             return self._out.verdicts
         return self._out.run_verdicts if isinstance(effect.record, RunVerdict) else self._out.violations
 
-    def _headers(self, effect: Publish) -> Headers:
+    def _headers(self, effect: Publish | Ask) -> Headers:
         place = "" if effect.offset is None else f"{self.journal}/{self.partition}/{effect.offset}"
         return [("sg-schema", effect.record.schema.encode()), ("sg-at", place.encode())]
 

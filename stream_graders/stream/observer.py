@@ -101,6 +101,9 @@ class Observer:
         self._raise_to(metrics.replayed, "replayed", ledger.replayed)
         self._raise_to(metrics.misplaced, "misplaced", ledger.misplaced)
         self._raise_to(metrics.restarted, "restarted", ledger.restarted)
+        self._raise_to(metrics.questions, "questions", counts.asked)
+        self._raise_to(metrics.answers.labels("settled"), "settled", ledger.answered)
+        self._raise_to(metrics.answers.labels("ignored"), "ignored", ledger.unasked)
         metrics.held.set(counts.held)
         metrics.difference.set(counts.difference())
 

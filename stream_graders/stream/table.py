@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import faust
+from faust.tables.manager import TableManager
 
 from ..session import watermark
 from .steps import Step, reached
@@ -15,6 +16,15 @@ GONE = "sg-watermark"
 LATE_MS = 3_600_000
 """How much later than a removal an old state may be written: a worker that stood still ends before it writes, so it can
 only be on its way, and the network gives up sooner."""
+
+
+class Tables(TableManager):
+    """Faust's tables, which are there when the worker starts: the second that Faust waits for others is not waited."""
+
+    async def on_start(self) -> None:
+        if not self.should_stop:
+            await self._update_channels()
+            await self.recovery.start()
 
 
 class StateTable(faust.Table[bytes, bytes]):

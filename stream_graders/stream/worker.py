@@ -152,7 +152,7 @@ class Worker:
 
     async def _write(self, outputs: Mapping[int, Outputs], generation: int) -> bool:
         """Make outputs durable, then states; False if the group moved on, and another worker reads these records again."""
-        kinds = ("verdicts", "run_verdicts", "violations", "dead_letters")
+        kinds = ("verdicts", "run_verdicts", "violations", "judge_requests", "dead_letters")
         await self._durable(
             {self.topics[kind]: {p: getattr(output, kind) for p, output in outputs.items()} for kind in kinds}
         )

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from stream_graders.catalogue import grader_named
 from stream_graders.suites import Check
-from stream_graders.testing import graded
+from stream_graders.testing import fed, graded, requests_of, session_of, suite_of
 from stream_graders.verdicts import Verdict
 from tests.vectors.sources import BUG_GRADERS, bug_events, grader_of, lines, options_we_lack
 
@@ -28,8 +28,6 @@ def why_later(bug: dict[str, Any]) -> str | None:
         return "a story of the stream or of the judges"
     if any(event["kind"] in ("delta", "message_end") for event in bug["events"]):
         return "streamed pieces, for a telemetry adapter"
-    if any(g["type"] == "llm_judge" for g in graders(bug)):
-        return "a judge's verdict"
     missing = [g["type"] for g in graders(bug) if grader_named(BUG_GRADERS.get(g["type"], g["type"])) is None]
     return f"no grader yet: {', '.join(missing)}" if missing else None
 
@@ -91,6 +89,13 @@ def test_a_reported_bug_does_not_happen_here(bug: dict[str, Any], place: int) ->
     found, verdict, foreign = outcome(bug, graders(bug)[place])
     if found == "refused" and foreign:
         return  # An option that we do not have stands in place of a setting that we need: nobody can write this check.
+    if "digest_has" in bug["expect"]:
+        grader, _ = grader_of(BUG_GRADERS[graders(bug)[place]["type"]], graders(bug)[place])
+        assert grader is not None
+        [request] = requests_of(fed(session_of(suite_of(grader), "r"), bug_events(bug)))
+        for part in bug["expect"]["digest_has"]:
+            assert part in request.input["criteria"]
+        return
     assert found == expected(bug, place, foreign), verdict and verdict.evidence
     if verdict is not None:
         for part in bug["expect"].get("evidence_has", ()):

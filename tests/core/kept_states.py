@@ -14,7 +14,7 @@ from stream_graders.config import load_fleet
 from stream_graders.events import Agent, Event, event_from, from_json, to_json
 from stream_graders.session import STATE_VERSION, At, Effect, Ledger, Session
 from stream_graders.suites import Fleet, plain_settings
-from stream_graders.testing import Record, journal, run, verdicts_of
+from stream_graders.testing import Record, answer_to, journal, requests_of, run, verdicts_of
 from stream_graders.verdicts import Verdict
 from tests.core.stories import GRADERS, STORIES
 
@@ -82,6 +82,8 @@ def runs() -> Iterator[tuple[str, list[Event], int, int]]:
     yield "new, behind a gap", list(run("r").asks("hello").says("lot Q7 58").ends())[1:], 1, 0
     yield "closed, to be amended", again, len(order), 0
     yield "ended, to be resumed", again, len(order), 11 * MINUTE
+    yield "judging, and nobody has answered", order, len(order), 0
+    yield "judging, and some have answered", again, len(order), 0
     yield "unselected", list(run("r", agent=Agent("other")).asks("hello").says("lot Q7 58").ends()), 2, 0
 
 
@@ -90,7 +92,10 @@ def checks() -> Iterator[dict[str, Any]]:
     first = {type(grader): (name, grader) for name, grader in reversed(GRADERS.items())}
     for name, grader in first.values():
         settings = from_json(to_json(plain_settings(grader)))
-        yield {"check": name.replace(" ", "-"), "grader": grader.name, "severity": "minor", "settings": settings}
+        judge = {"judge": {"sample": 1, "budget": {"calls": 9}, "deadline": "5m"}} if grader.asks else {}
+        yield {
+            "check": name.replace(" ", "-"), "grader": grader.name, "severity": "minor", "settings": settings, **judge
+        }  # fmt: skip
     said = {"grader": "vally.transcript_contains", "severity": "critical", "settings": {"substring": "lot"}}
     yield {"check": "in-each-turn", **said, "turn": "each", "notify": "page"}
     yield {"check": "in-any-turn", **said, "turn": "any"}
@@ -109,14 +114,32 @@ def record() -> None:
 
 
 def _kept(fleet: Fleet, name: str, events: list[Event], read: int, later: int) -> Kept:
+    """Judges answer at once, but where a run is to wait for them: there none, or every other, does before the state is kept."""
     before, after = journal(events)[:read], journal(events, since=1_000 + later)[read:]
     session = Session(fleet, events[0].run_id, Ledger())
+    answers: list[Record] = []
     for event, at in before:
-        session.feed(event, at)
+        effects = session.feed(event, _apart(at))
+        for n, request in enumerate(requests_of(effects)):
+            answer = answer_to(request, {"status": "scored", "score": 1, "reason": "yes", "judge": {"model": "m"}})
+            record = (answer, At(at.time, 100 * at.offset + 1 + n, 300))
+            if name.startswith("judging") and (n % 2 or "nobody" in name):
+                answers.append(record)
+            else:
+                session.feed(*record)
     session.advance(session.now + later)
     state = session.snapshot().decode()
-    rest = [(from_json(to_json(event)), at.time, at.offset) for event, at in after]
-    return Kept(name, session.run_id, state, rest, told(finished(session, after)))
+    records = [*answers, *((event, _apart(at)) for event, at in after)]
+    records = [
+        (event, at._replace(offset=max(at.offset, session.offset + 1 + n))) for n, (event, at) in enumerate(records)
+    ]
+    rest = [(from_json(to_json(event)), at.time, at.offset) for event, at in records]
+    return Kept(name, session.run_id, state, rest, told(finished(session, records)))
+
+
+def _apart(at: At) -> At:
+    """The place, with room behind it for answers of judges."""
+    return at._replace(offset=100 * at.offset)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from stream_graders.events import Event, Message, ToolCall
 from stream_graders.grading import Grader, RunFacts, Seen
 from stream_graders.laws import LAWS, SESSION_LAWS, Law, LawError, SessionLaw
 from stream_graders.session import At, Effect, Ledger, Session
-from stream_graders.suites import Check, Completion, Fleet, Suite, When
+from stream_graders.suites import Check, Completion, Fleet, Judging, Suite, When
 from stream_graders.testing import Record, journal, run, suite_of
 from stream_graders.verdicts import Finding, Outcome, Reason
 from tests.core.stories import GRADERS, STORIES, STORIES_OF, long_story
@@ -370,7 +370,7 @@ SESSION_BREAKERS: list[tuple[SessionLaw, type[Session]]] = [
 
 SOON = Completion(amend_window=60_000, remember=300_000)
 SUITE = suite_of(
-    *GRADERS.values(),
+    *(Check(f"{n}", grader, "critical", judge=Judging(deadline=1_000)) for n, grader in enumerate(GRADERS.values())),
     Check("in turn 0", GRADERS["contains"], "minor", turn=0, early="always"),
     Check("in turn 1", GRADERS["not contains"], "critical", turn=1),
     Check("when refunded", GRADERS["contains"], "critical", "page", When(called="payments.refund")),
@@ -438,7 +438,7 @@ def test_every_law_of_sessions_has_a_session_that_breaks_it() -> None:
 _DIGEST = """
 from hashlib import sha256
 from stream_graders.events import to_json
-from stream_graders.gradebook import Publish
+from stream_graders.session import Bury
 from tests.core.test_laws import FLEET, JOURNALS, Ledger, Session
 
 digest = sha256()
@@ -446,7 +446,7 @@ for records in JOURNALS.values():
     session = Session(FLEET, records[0][0].run_id, Ledger())
     for event, at in records:
         for effect in session.feed(event, at):
-            digest.update(to_json(effect.record) if isinstance(effect, Publish) else effect.reason.encode())
+            digest.update(effect.reason.encode() if isinstance(effect, Bury) else to_json(effect.record))
         digest.update(session.snapshot())
 print(digest.hexdigest())
 """

@@ -406,8 +406,8 @@ def test_state_tells_its_watermark_and_deadline_without_being_read() -> None:
 
 def test_state_of_a_newer_version_is_refused_with_the_next_step() -> None:
     data = Life(SUITE).feed(run().starts()).session.snapshot()
-    newer = data.replace(b"[1,", b"[2,", 1)
-    with pytest.raises(StateError, match=r"version 2, this program reads up to 1.*or a later one"):
+    newer = data.replace(b"[1,", b"[3,", 1)
+    with pytest.raises(StateError, match=r"version 3, this program reads up to 2.*or a later one"):
         Session.resume(Fleet((SUITE,)), "run-1", newer, Ledger())
 
 

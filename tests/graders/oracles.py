@@ -128,6 +128,8 @@ def _weighed(check: Check, told: Told, facts: Known) -> tuple[str, str]:
         return "not_graded", "content_missing"
     if told.cut:
         return "not_graded", "truncated"
+    if told.outcome == "asks":
+        return "not_graded", told.evidence  # Nobody is there to answer.
     return told.outcome, told.evidence
 
 
@@ -183,6 +185,6 @@ def _told(check: Check, events: list[Event], tools: dict[str, str | None]) -> tu
     inside, before = sliced(events, check.turn)
     # The run's end reports the reply of the run, not that of a turn.
     told = oracle(check.grader, [event for event in inside if not isinstance(event, RunEnd)], tools)
-    if not inside and told.outcome == "pass":
+    if not inside and told.outcome in ("pass", "asks"):
         told = Told("fail", f"turn {check.turn} has no events", cut=told.cut)
     return told, known(before)

@@ -290,7 +290,9 @@ def test_a_case_may_hold_anything(kind: type[Grader], values: list[Any]) -> None
     grader.problems()
     grader.warnings()
     for story in (run().starts().says("a (b) 58").ends(), run().starts().ends()):
-        assert graded(grader, story).outcome in ("pass", "fail", "skipped")
+        # Nobody is there to answer for a judge.
+        asked = ("not_graded",) if grader.asks else ()
+        assert graded(grader, story).outcome in ("pass", "fail", "skipped", *asked)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

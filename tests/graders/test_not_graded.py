@@ -26,7 +26,7 @@ from stream_graders.graders.vally.max_repeat import MaxRepeat
 from stream_graders.graders.vally.step_count import StepCount
 from stream_graders.graders.vally.token_budget import TokenBudget
 from stream_graders.grading import Grader
-from stream_graders.testing import EPOCH, Story, graded, run
+from stream_graders.testing import EPOCH, Story, fed, graded, requests_of, run, session_of, suite_of
 
 ALIKE = "with the same arguments and the same result"
 
@@ -238,19 +238,19 @@ CASES: dict[str, tuple[Callable[[], Grader], Iterable[Event], str, str]] = {
         lambda: LlmJudge("is kind"),
         run().says("a").ends(),
         "no_judge",
-        "no judge is there to ask",
+        "no judge has answered",
     ),
     "no judge of accuracy": (
         lambda: AccuracyGrader("a"),
         run().says("a").ends(),
         "no_judge",
-        "no judge is there to ask",
+        "no judge has answered",
     ),
     "no judge of facts": (
         lambda: FactMatchGrader(expected_facts=["a"]),
         run().says("a").ends(),
         "no_judge",
-        "no judge is there to ask",
+        "no judge has answered",
     ),
     "no probe": (
         lambda: DroostState({"assertions": [{"id": "a"}]}),
@@ -269,10 +269,10 @@ def test_what_is_not_known_is_told(
     assert (verdict.outcome, verdict.reason, verdict.evidence) == ("not_graded", reason, evidence)
 
 
-def test_what_nobody_can_judge_waits_for_no_event() -> None:
-    """Such a check reads nothing, and what is missing of the run makes no difference to it."""
+def test_nobody_is_asked_about_a_run_that_lacks_events() -> None:
     events = [event for event in run().starts().says("a").says("b").ends() if event.seq != 1]
     for grader in (LlmJudge("is kind"), AccuracyGrader("a"), FactMatchGrader(expected_facts=["a"])):
-        assert (grader.settled, grader.wants()) == (True, ())
-        assert graded(grader, events).reason == "no_judge"
+        effects = fed(session_of(suite_of(grader)), events, step=60_000)
+        assert requests_of(effects) == []
+        assert graded(grader, events).reason == "incomplete"
     assert graded(FactMatchGrader(), events).reason == "no_reference"

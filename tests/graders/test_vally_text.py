@@ -156,6 +156,8 @@ def test_the_negated_grader_is_the_plain_one_turned_round(events: list[Event]) -
 
 def test_every_grader_of_the_origin_says_what_its_page_says() -> None:
     kinds = {name: kind.metadata for name, kind in catalogue().items() if name.startswith("vally.")}
-    assert {m["determinism"] for m in kinds.values()} == {"static"}
+    asking = {"vally.prompt", "vally.panel"}
+    assert {m["determinism"] for name, m in kinds.items() if name not in asking} == {"static"}
+    assert {kinds[name]["score_kind"] for name in asking} == {"llm"}
     assert {name for name, m in kinds.items() if m["cost"] == "low"} >= {"vally.output_contains"}
     assert kinds["vally.transcript_contains"]["cost"] == "free"

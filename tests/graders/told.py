@@ -134,3 +134,14 @@ def object_or_text(args: Any) -> Any:
             read = from_json(args)
             return read if isinstance(read, dict) else args
     return args
+
+
+def asks_judge(grader: Any, events: Sequence[Event], tools: Any) -> Told:
+    """The answer of the oracle of a grader that asks a judge, where nobody answers: skipped without what it judges by."""
+    for key in ("expected_facts", "acceptable_responses", "context", "rubric"):
+        if hasattr(grader, key) and not getattr(grader, key) and not grader.name.endswith("accuracy_grader"):
+            return Told("skipped", "no ", certain=True)
+    reply = reply_of(events)
+    if reply.text.strip():
+        return Told("asks", "no_judge", cut=reply.cut or reply.short)
+    return Told("asks", "nothing_to_judge", cut=reply.cut)

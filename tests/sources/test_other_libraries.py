@@ -38,7 +38,7 @@ def refund(**labels: str) -> Any:
 def test_a_config_of_promptfoo(tmp_path: Path) -> None:
     suite = including(tmp_path, "promptfoo")
     assert warned(suite) == [
-        "promptfooconfig.yaml:17: warning: is not graded: llm-rubric asks a judge model, and there is none yet",
+        "promptfooconfig.yaml:17: warning: is not graded: llm-rubric asks a judge model in a way of its own: write a check with agentlasso.llm_judge or vally.prompt for it",
         "promptfooconfig.yaml:20: warning: is not graded: contains has a value that is filled in for each test: write it out",
     ]
     good = refund(test="refund").calls("Refund").returns("ok").says("In 3 days.").ends()
@@ -99,7 +99,7 @@ def test_what_promptfoo_asks_is_asked(kind: str, value: Any, grader: str, settin
 
 
 UNLIKE: dict[str, tuple[dict[str, Any], str]] = {
-    "a judge": ({"type": "not-llm-rubric", "value": "x"}, "not-llm-rubric asks a judge model, and there is none yet"),
+    "a judge": ({"type": "not-llm-rubric", "value": "x"}, "not-llm-rubric asks a judge model in a way of its own: write a check with agentlasso.llm_judge or vally.prompt for it"),
     "a program": ({"type": "javascript", "value": "x"}, "javascript runs a program"),
     "a set": ({"type": "assert-set", "assert": []}, "assert-set scores its assertions together: write them beside the others"),
     "a misspelt type": ({"type": "contain", "value": "x"}, "contain is no type that is read here; did you mean 'contains'?"),
@@ -191,7 +191,7 @@ def test_weights_thresholds_and_default_assertions() -> None:
 def test_an_eval_set_of_adk(tmp_path: Path) -> None:
     suite = including(tmp_path, "adk")
     assert warned(suite) == [
-        "refund.evalset.json:1: warning: is not graded: safety_v1 asks a judge model, and there is none yet",
+        "refund.evalset.json:1: warning: is not graded: safety_v1 asks a judge model in a way of its own: write a check with agentlasso.llm_judge or vally.prompt for it",
         "refund.evalset.json:22: warning: is not graded: simulated has no conversation whose calls could be expected",
     ]
     good = (
@@ -281,7 +281,7 @@ def test_a_dataset_of_pydantic_evals(tmp_path: Path) -> None:
     suite = including(tmp_path, "pydantic_evals")
     assert warned(suite) == [
         "dataset.yaml:8: warning: ToolCorrectness counts no call that failed, unless it is told include_failed: here they count",
-        "dataset.yaml:18: warning: is not graded: LLMJudge asks a judge model, and there is none yet",
+        "dataset.yaml:18: warning: is not graded: LLMJudge asks a judge model in a way of its own: write a check with agentlasso.llm_judge or vally.prompt for it",
     ]
     good = refund(case="refund").calls("refund").returns("ok")
     assert outcomes(suite, good.says("Done.").ends()) == {
@@ -295,7 +295,12 @@ def test_a_dataset_of_pydantic_evals(tmp_path: Path) -> None:
     }  # fmt: skip
     verdicts, of = told(suite, run().starts(labels={"case": "none"}).asks("Hello").says("Hello").ends())
     assert verdicts["ToolCorrectness-none"][0] == "pass"
-    assert (of.outcome, of.ungraded_items) == ("pass", ("LLMJudge asks a judge model, and there is none yet",))
+    assert (of.outcome, of.ungraded_items) == (
+        "pass",
+        (
+            "LLMJudge asks a judge model in a way of its own: write a check with agentlasso.llm_judge or vally.prompt for it",
+        ),
+    )
 
 
 def evaluated(*entries: Any, **case: Any) -> Source:

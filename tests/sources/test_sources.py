@@ -12,7 +12,7 @@ from stream_graders.events import Event
 from stream_graders.sources import agentlasso, ai_eval, datarobot, vally
 from stream_graders.sources.form import SourceError
 from stream_graders.suites import Scoring
-from stream_graders.testing import fed, run, run_verdicts_of, session_of, verdicts_of
+from stream_graders.testing import answer_to, fed, requests_of, run, run_verdicts_of, session_of, verdicts_of
 from stream_graders.verdicts import RunVerdict
 from tests.cli.commands import command
 
@@ -44,13 +44,18 @@ def including(tmp_path: Path, form: str) -> Path:
     suite = tmp_path / "suite.yaml"
     for name in (FILES[form], "test_config.json"):
         (tmp_path / name).write_text((HERE / name).read_text())
-    suite.write_text(f"suite: included\ninclude:\n  - {{format: {form}, file: {FILES[form]}}}\n")
+    judge = "judge: {sample: 1, budget: {calls: 100}}"
+    suite.write_text(f"suite: included\n{judge}\ninclude:\n  - {{format: {form}, file: {FILES[form]}}}\n")
     return suite
 
 
-def told(suite: Path, events: Iterable[Event]) -> tuple[dict[str, tuple[str, str, float | None]], RunVerdict]:
+def told(suite: Path, story: Iterable[Event]) -> tuple[dict[str, tuple[str, str, float | None]], RunVerdict]:
+    """What is said of a run by a suite whose judges give full marks."""
+    events = list(story)
     session = session_of(load(suite))
-    effects = [*fed(session, events), *session.finish()]
+    effects = fed(session, events)
+    answers = [answer_to(each, {"status": "scored", "score": each.scale[1]}) for each in requests_of(effects)]
+    effects = [*effects, *fed(session, answers, since=200_000), *session.finish()]
     verdicts = {v.check.partition(".")[2] or v.check: v for v in verdicts_of(effects) if v.state != "early"}
     return {name: (v.outcome, v.evidence, v.score) for name, v in verdicts.items()}, run_verdicts_of(effects)[-1]
 
@@ -103,9 +108,9 @@ def test_several_stimuli_are_told_apart_by_a_label() -> None:
 def test_an_agentlasso_case(tmp_path: Path) -> None:
     verdicts, of = told(including(tmp_path, "agentlasso"), STORIES["as it should be"])
     assert {name: outcome for name, (outcome, _, _) in verdicts.items()} == {
-        "finds": "pass", "in-order": "pass", "says-when": "pass", "is-polite": "not_graded",
+        "finds": "pass", "in-order": "pass", "says-when": "pass", "is-polite": "pass",
     }  # fmt: skip
-    assert (of.outcome, of.score, of.partially_graded, of.ungraded_items) == ("pass", 1.0, True, ("names the amount",))
+    assert (of.outcome, of.score, of.partially_graded, of.ungraded_items) == ("pass", 1.0, False, ("names the amount",))
 
 
 def test_a_case_in_place_can_be_changed_by_name(tmp_path: Path) -> None:
@@ -134,20 +139,19 @@ def test_questions_of_ai_eval(tmp_path: Path) -> None:
     assert suite is not None
     said = [str(problem) for problem in problems]
     assert "questions.yaml:2: warning: droost_state skips every question: none has metadata.droost" in said
-    assert (
-        "questions.yaml:3: warning: is not graded: relevance_grader asks a judge model, and there is none yet" in said
-    )
+    assert not [line for line in said if "is not graded" in line]
     assert suite.scoring == Scoring("composite", 3.0)
     good = run().starts(labels={"question": "refund"}).asks("x").calls("orders.find", {"id": "8"}).returns("o")
     verdicts, of = told(tmp_path / "suite.yaml", good.says("It takes 3 days to arrive.").ends())
     assert {name: score for name, (_, _, score) in verdicts.items() if score is not None} == {
         "tool_usage_grader-refund": 5.0, "format_grader-refund": 5.0, "rubric_checks-refund": 5.0,
+        "relevance_grader-refund": 5.0,
     }  # fmt: skip
     assert (of.outcome, of.score, of.degraded) == ("pass", 5.0, False)
     bad = run().starts(labels={"question": "policy"}).asks("x").says(f"# Never\n{'x' * 40}").ends()
     verdicts, of = told(tmp_path / "suite.yaml", bad)
     assert verdicts["format_grader-policy"][1] == "uses # headings; too long, over 40 characters"
-    assert (of.outcome, of.score) == ("pass", 3.0)
+    assert (of.outcome, of.score) == ("pass", 4.0)
 
 
 def test_a_question_brings_no_limits_and_no_record() -> None:
@@ -231,9 +235,24 @@ def test_a_file_that_is_not_of_the_form_is_refused(read_: Any, value: Any, said:
         read_(value)
 
 
-def test_what_judges_decide_is_listed() -> None:
-    source = datarobot.checks({"benchmark": "faithfulness", "input": "x"})
-    assert source.ungraded == [((), "faithfulness asks a judge model, and there is none yet")]
+def test_what_judges_decide_is_asked_of_ours() -> None:
+    source = datarobot.checks({"benchmark": "faithfulness", "input": "x", "context": "Gate 4."})
+    assert [(check["grader"], check["settings"]) for check in source.checks] == [
+        ("datarobot.faithfulness", {"context": "Gate 4."})
+    ]
+    stimulus = {"prompt": "x", "rubric": ["Names the gate."], "graders": [{"type": "prompt"}]}
+    source = vally.checks({"stimuli": [stimulus]})
+    assert [(check["grader"], check["settings"]) for check in source.checks] == [
+        ("vally.prompt", {"rubric": ["Names the gate."]})
+    ]
+
+
+def test_what_a_rubric_looks_for_reaches_the_judges_as_criteria() -> None:
+    """R111, R130."""
+    rubrics = {"timing": {"checks": [{"kind": "regex", "pattern": "x", "description": "Says how long."}]}}
+    row = {"input": "x", "criteria": "Be short.", "rubric_ref": "timing"}
+    source = ai_eval.checks({"graders": ["relevance_grader"], "rubrics": rubrics, "questions": [row]})
+    assert source.checks[0]["settings"]["criteria"] == ["Be short.", "Says how long."]
 
 
 def test_a_problem_names_the_line_of_the_included_file(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The desk without Kafka: batches in, outputs and states out, wherever batches are cut."""
 
+import gc
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -256,3 +257,21 @@ def test_a_worker_moves_silent_runs_on_for_no_longer_than_a_batch_may_take(monke
     monkeypatch.setattr(worker_module, "SECONDS", 60.0)
     worker.advance(set(worker.desks))
     assert not any(desk.behind for desk in worker.desks.values())
+
+
+def test_a_run_that_is_over_leaves_nothing_but_its_state() -> None:
+    """Not even until the garbage is collected: a worker has ten minutes of such runs."""
+    counts, kept = Counts(), dict[bytes, bytes]()
+    desk = Desk(FLEET, ("journal", 0, 1), kept, counts)
+    gc.collect()
+    gc.disable()
+    try:
+        for n in range(30):
+            desk.grade(recorded(list(run(f"r{n}").starts().asks("hi").says("welcome").ends()), since=1_000 + n))
+            kept.update({key: state for key, state in desk.take(0).states.items() if state is not None})
+        counts.published.clear()
+        counts.ledger.opened.clear()
+        assert len(kept) == 30
+        assert [each for each in gc.get_objects() if type(each) is Session] == []
+    finally:
+        gc.enable()

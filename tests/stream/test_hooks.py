@@ -21,6 +21,7 @@ from aiokafka.protocol.api import Request
 from aiokafka.protocol.group import JoinGroupRequest
 from faust import Table
 from faust.app import App
+from faust.tables.manager import TableManager
 from faust.tables.recovery import Recovery
 from faust.transport.consumer import Consumer
 from faust.transport.drivers import aiokafka as driver
@@ -53,6 +54,8 @@ def test_the_version_is_the_one_that_was_read() -> None:
         (Table, "persisted_offset", ["self", "tp"]),
         (Table, "on_rebalance", ["self", "assigned", "revoked", "newly_assigned", "generation_id"]),
         (Table, "on_recovery_completed", ["self", "active_tps", "standby_tps"]),
+        (TableManager, "on_start", ["self"]),
+        (TableManager, "_update_channels", ["self"]),
         (AIOKafkaAdminClient, "_send_request", ["self", "request", "node_id"]),
         (Request, "prepare", ["self", "versions"]),
         (AIOKafkaProducer, "send_batch", ["self", "batch", "topic", "partition"]),

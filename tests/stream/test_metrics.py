@@ -39,6 +39,8 @@ NAMES = {
     "dlq_records_total": ("reason",),
     "runs_misplaced_total": (),
     "producers_restarted_total": (),
+    "questions_total": (),
+    "answers_total": ("use",),
     "runs_started_total": RUN,
     "runs_completed_total": (*RUN, "reason"),
     "checks_opened_total": RUN,

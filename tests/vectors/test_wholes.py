@@ -10,7 +10,7 @@ from stream_graders.events import Event, from_json, to_json
 from stream_graders.scoring.composite import PASSES_AT, by_mean, mean_score
 from stream_graders.sources import agentlasso, ai_eval
 from stream_graders.suites import Check
-from stream_graders.testing import fed, run_verdicts_of, session_of, suite_of, verdicts_of
+from stream_graders.testing import answer_to, fed, requests_of, run_verdicts_of, session_of, suite_of, verdicts_of
 from stream_graders.verdicts import CheckOutcome, Outcome, Reason, RunVerdict
 from tests.vectors.sources import grader_of, vector_events
 from tests.vectors.test_vectors import NOW, WHOLES
@@ -28,7 +28,8 @@ def case(vector: Vector) -> None:
         assert grader is not None
         assert not foreign
         checks.append(Check(entry["check"], grader, entry["severity"], missing_input="source"))
-    told, verdicts = graded(checks, vector_events(vector), tuple(item for _, item in source.ungraded))
+    judge = {name: verdict for name, verdict in vector["config"].get("judge", {}).items() if verdict is not None}
+    told, verdicts = graded(checks, vector_events(vector), tuple(item for _, item in source.ungraded), judge)
     expect = vector["expect"]
     asked = {(True, "graded"): "pass", (False, "graded"): "fail"}.get(
         (expect["passed"], expect["status"]), "not_graded"
@@ -42,9 +43,15 @@ def case(vector: Vector) -> None:
     assert "counts_in_pass_rate" not in expect or (told.outcome in ("pass", "fail")) is expect["counts_in_pass_rate"]
 
 
-def graded(checks: list[Check], events: list[Event], items: tuple[str, ...]) -> tuple[RunVerdict, dict[str, str]]:
+def graded(
+    checks: list[Check], events: list[Event], items: tuple[str, ...], judge: dict[str, str] | None = None
+) -> tuple[RunVerdict, dict[str, str]]:
+    """What checks come to together, with a judge that answers for some of them."""
     session = session_of(suite_of(*checks, ungraded_items=items), "r")
-    effects = [*fed(session, events), *session.finish()]
+    effects = fed(session, events)
+    scores = {name: {"status": "scored", "score": float(verdict == "pass")} for name, verdict in (judge or {}).items()}
+    answers = [answer_to(request, scores[request.check]) for request in requests_of(effects) if request.check in scores]
+    effects = [*effects, *fed(session, answers, since=200_000), *session.finish()]
     return run_verdicts_of(effects)[-1], {v.check: str(v.outcome) for v in verdicts_of(effects) if v.state == "final"}
 
 

@@ -77,6 +77,15 @@ BOARD = Board(
                     "ops",
                 ),
                 Panel(
+                    "Judges",
+                    "Questions that checks asked, and answers that settled one or were ignored: late, unasked for, or not signed.",
+                    (
+                        Query(rate("questions_total", WORKER, "instance"), "{{instance}} asked"),
+                        Query(rate("answers_total", WORKER, "instance, use"), "{{instance}} {{use}}"),
+                    ),
+                    "ops",
+                ),
+                Panel(
                     "Versions",
                     "Of the program, and of the suites that each worker has loaded.",
                     (

@@ -18,6 +18,7 @@ from tests.graders.told import Oracle, Told, called_names, reply_of
 
 GRADERS: dict[str, Grader] = {
     "judged": LlmJudge("is polite"),
+    "judged with calls": LlmJudge("uses what it found", sees_tool_calls=True),
     "called": ToolCalled("payments.refund"),
     "called with success": ToolCalled("orders.find", status="success"),
     "called with an error": ToolCalled("payments.refund", status="error"),
@@ -120,14 +121,19 @@ def valid_json(grader: OutputValidJson, events: Sequence[Event], tools: Any) -> 
 
 
 def llm_judge(grader: LlmJudge, events: Sequence[Event], tools: Any) -> Told:
-    return Told("not_graded", "no_judge", certain=True)
+    reply = reply_of(events)
+    if not reply.reported:
+        return NO_REPLY._replace(cut=reply.cut)
+    if reply.text.strip():
+        return Told("asks", "no_judge", cut=reply.cut or reply.short)
+    return Told("asks", "nothing_to_judge", cut=reply.cut)
 
 
 ORACLES: dict[type, Oracle] = {
     OutputContains: Oracle(content, {"messages"}),
     OutputNotContains: Oracle(content, {"messages"}),
     OutputValidJson: Oracle(valid_json, {"messages"}),
-    LlmJudge: Oracle(llm_judge, set()),
+    LlmJudge: Oracle(llm_judge, {"messages"}),
     ToolCalled: Oracle(tool_called, {"tools"}),
     ToolNotCalled: Oracle(tool_not_called, {"tools"}),
     ToolOrder: Oracle(tool_order, {"tools"}),

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from stream_graders.events import UNSENT, Event, RunStart, ToolCall, ToolResult, from_json
-from stream_graders.graders.ai_eval._judge import Judge
 from stream_graders.graders.ai_eval.accuracy_grader import AccuracyGrader
 from stream_graders.graders.ai_eval.actionability_grader import ActionabilityGrader
 from stream_graders.graders.ai_eval.completeness_grader import CompletenessGrader
@@ -18,7 +17,7 @@ from stream_graders.graders.ai_eval.rubric_checks import RubricChecks
 from stream_graders.graders.ai_eval.tool_usage_grader import ToolUsageGrader
 from stream_graders.grading import Grader
 from stream_graders.testing import run
-from tests.graders.told import Oracle, Told, object_or_text, reply_of
+from tests.graders.told import Oracle, Told, asks_judge, object_or_text, reply_of
 
 RUBRIC = {
     "id": "refund",
@@ -100,12 +99,6 @@ STORIES: dict[str, Iterable[Event]] = {
     ),
 }
 """Runs that this family's graders are held over beside those of `tests.core.stories`."""
-
-
-def judge(grader: Judge, events: Sequence[Event], tools: Any) -> Told:
-    if isinstance(grader, FactMatchGrader) and not grader.expected_facts:
-        return Told("skipped", "no expected_facts; skipping", certain=True)
-    return Told("not_graded", "no_judge", certain=True)
 
 
 def form(grader: FormatGrader, events: Sequence[Event], tools: Any) -> Told:
@@ -225,7 +218,7 @@ def state(grader: DroostState, events: Sequence[Event], tools: Any) -> Told:
 
 ORACLES: dict[type, Oracle] = {
     **{
-        kind: Oracle(judge, set())
+        kind: Oracle(asks_judge, {"messages"})
         for kind in (
             *(RelevanceGrader, CompletenessGrader, AccuracyGrader),
             *(ActionabilityGrader, FactMatchGrader, GroundednessGrader),

@@ -8,16 +8,26 @@ from typing import Any
 
 from stream_graders.events import Event, from_json
 from stream_graders.graders.datarobot.answer_correctness import AnswerCorrectness
+from stream_graders.graders.datarobot.answer_quality import AnswerQuality
+from stream_graders.graders.datarobot.faithfulness import Faithfulness
 from stream_graders.graders.datarobot.instruction_following import InstructionFollowing
 from stream_graders.graders.datarobot.pii_leakage import PiiLeakage
 from stream_graders.graders.datarobot.prompt_injection import PromptInjection
+from stream_graders.graders.datarobot.response_acceptability import ResponseAcceptability
 from stream_graders.graders.datarobot.response_similarity import ResponseSimilarity
+from stream_graders.graders.datarobot.safety_refusal import SafetyRefusal
 from stream_graders.graders.datarobot.tool_grounding import ToolGrounding
 from stream_graders.grading import Grader
 from stream_graders.testing import run
-from tests.graders.told import Oracle, Told, reply_of
+from tests.graders.told import Oracle, Told, asks_judge, reply_of
 
 GRADERS: dict[str, Grader] = {
+    "quality": AnswerQuality(),
+    "acceptability": ResponseAcceptability(["lot Q7"], ["I guarantee"]),
+    "acceptability of nothing": ResponseAcceptability(),
+    "safety": SafetyRefusal(),
+    "faithfulness": Faithfulness("The lot is Q7."),
+    "faithfulness to nothing": Faithfulness(""),
     "grounding": ToolGrounding(["Q7", "58"]),
     "grounding of one value": ToolGrounding("lot Q7"),
     "grounding without a canary": ToolGrounding(["", None, 0]),
@@ -196,4 +206,8 @@ ORACLES: dict[type, Oracle] = {
     PromptInjection: Oracle(canary, {"messages"}),
     ResponseSimilarity: Oracle(similar, {"messages"}),
     ToolGrounding: Oracle(canary, {"messages"}),
+    **{
+        kind: Oracle(asks_judge, {"messages"})
+        for kind in (AnswerQuality, ResponseAcceptability, SafetyRefusal, Faithfulness)
+    },
 }

@@ -27,6 +27,8 @@ from stream_graders.graders.vally.output_contains import OutputContains
 from stream_graders.graders.vally.output_matches import OutputMatches
 from stream_graders.graders.vally.output_not_contains import OutputNotContains
 from stream_graders.graders.vally.output_not_matches import OutputNotMatches
+from stream_graders.graders.vally.panel import Panel
+from stream_graders.graders.vally.prompt import Prompt
 from stream_graders.graders.vally.step_count import StepCount
 from stream_graders.graders.vally.token_budget import TokenBudget
 from stream_graders.graders.vally.tool_call_count import ToolCallCount
@@ -42,6 +44,7 @@ from stream_graders.testing import run
 from tests.graders.told import (
     Oracle,
     Told,
+    asks_judge,
     assistant,
     calls_of_results,
     is_cut,
@@ -53,6 +56,9 @@ from tests.graders.told import (
 )
 
 GRADERS: dict[str, Grader] = {
+    "prompt": Prompt("Names the lot."),
+    "prompt without a rubric": Prompt(),
+    "panel": Panel(["Names the lot."], ["a", "b"]),
     "echo by pattern": AssistantContainsToolOutput(["orders"], "ORD-[0-9]{6}"),
     "echo by group": AssistantContainsToolOutput(["orders.find", "auth"], '"?(?:id"?:")?(ORD-[0-9]*)?'),
     "echo by path": AssistantContainsToolOutput(["orders.find"], path="id"),
@@ -432,6 +438,8 @@ def _captured(grader: AssistantContainsToolOutput, event: ToolResult) -> str | N
 
 
 ORACLES: dict[type, Oracle] = {
+    Prompt: Oracle(asks_judge, {"messages"}),
+    Panel: Oracle(asks_judge, {"messages"}),
     Completed: Oracle(health, {"messages"}),
     ExitSuccess: Oracle(health, {"messages"}),
     MaxRepeat: Oracle(repeats, {"tools"}),

@@ -1,0 +1,235 @@
+"""``stream-graders judge calibrate`` and ``judge estimate``: what a judge is worth, and what it will cost."""
+
+import asyncio
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..asking import Ask
+from ..config import load_fleet
+from ..events import from_json
+from ..verdicts import JudgeRequest
+from .errors import Exit, UserError, leave
+from .runs import Graded, records
+from .sharing import with_key
+
+DAY = 86_400_000
+SHARE_TOLD = 4
+"""Digits of a rate."""
+
+
+def estimate(
+    files: list[Path], suites: list[Path], judges: Path | None, runs_a_day: int | None, *, as_json: bool
+) -> None:
+    """Print what judging such runs would ask, use and cost a day; exit code 4 if it would ask nothing.
+
+    Raises:
+        UserError: a file cannot be used.
+    """
+    from ..judges import prompts
+    from ..judges.settings import JudgesError, load
+
+    try:
+        file = None if judges is None else load(judges)
+    except JudgesError as error:
+        raise UserError(str(error)) from error
+    fleet = with_key(load_fleet(suites), required=False)
+    graded = Graded(fleet)
+    asked: list[JudgeRequest] = []
+    runs: set[str] = set()
+    for effect in records(graded, files):
+        if isinstance(effect, Ask):
+            asked.append(effect.record)
+        elif hasattr(effect, "record"):
+            runs.add(effect.record.run_id if hasattr(effect.record, "run_id") else effect.record.verdict.run_id)
+    if not runs:
+        raise UserError("no run in these files is one of the suites': see `stream-graders check --against`")
+    a_day = runs_a_day or len(runs)
+    lines = []
+    for check, requests in sorted(_by_check(asked).items()):
+        models = Counter(name for each in requests for name in (each.model, *each.panel))
+        tokens = calls = 0
+        money: int | None = 0
+        for each in requests:
+            prompt = prompts.build(each.input, each.scale, "000000")
+            size = (len(prompt.system.encode()) + len(prompt.user.encode())) // 3
+            for name in (each.model, *each.panel):
+                model = None if file is None else file.models.get(name)
+                out = 150 if model is None else min(150, model.max_output_tokens)
+                calls += 1
+                tokens += size + out
+                prices = None if model is None else model.prices
+                money = None if money is None or prices is None else money + prices.micro_usd(size, out)
+        scale = a_day / len(runs)
+        lines.append(
+            {
+                "check": check, "runs": len(runs), "asked": len(requests), "models": sorted(models),
+                "calls_a_day": round(calls * scale), "tokens_a_day": round(tokens * scale),
+                "usd_a_day": None if money is None else round(money * scale / 1_000_000, SHARE_TOLD),
+                "budget": requests[0].budget,
+            }
+        )  # fmt: skip
+    for line in lines:
+        if as_json:
+            typer.echo(json.dumps(line))
+            continue
+        cost = (
+            "unknown (no prices: name a file with --judges)" if line["usd_a_day"] is None else f"${line['usd_a_day']}"
+        )
+        typer.echo(
+            f"{line['check']}: {line['asked']} of {line['runs']} runs judged; at {a_day} runs a day {line['calls_a_day']}"
+            f" calls, {line['tokens_a_day']} tokens, {cost}"
+        )
+    if not lines:
+        typer.echo("no check would ask a judge about these runs", err=True)
+        leave(Exit.NOTHING_GRADED)
+
+
+def _by_check(asked: Iterable[JudgeRequest]) -> dict[str, list[JudgeRequest]]:
+    found: dict[str, list[JudgeRequest]] = defaultdict(list)
+    for each in asked:
+        found[f"{each.suite}/{each.check}"].append(each)
+    return found
+
+
+def calibrate(
+    labels: Path,
+    judges: Path | None,
+    model: str,
+    pass_at: float | None,
+    repeats: int,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Print how a judge agrees with people; exit code 1 if it is short of what a critical check needs.
+
+    Raises:
+        UserError: the labels, or the judges' file, cannot be used.
+    """
+    from ..judges import calibration
+
+    items = _items(labels)
+    probed: dict[str, list[float | None]] = {}
+    if judges is not None:
+        probed = asyncio.run(_ask(items, judges, model, repeats))
+    scored = [item for item in items if item["judge"] is not None]
+    if len(scored) < 2:
+        raise UserError(
+            f"{labels}: {len(scored)} lines have both `label` and `judge`; name a file with --judges to ask it"
+        )
+    highest = max(max(item["label"], item["judge"]) for item in scored)
+    threshold = pass_at if pass_at is not None else 3.5 if highest > 1 else 1.0
+    pairs = [calibration.Pair(item["label"], item["judge"]) for item in scored]
+    told = calibration.report(pairs, len(items) - len(scored), [item["repeats"] for item in items], threshold)
+    if probed:
+        told["probes"] = {name: _probe(found, items) for name, found in probed.items()}
+        told["model"] = model
+    if out is not None:
+        out.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    typer.echo(json.dumps(told) if as_json else "\n".join(_told(told)))
+    if told["short_of"]:
+        leave(Exit.GATE_MISSED)
+
+
+def _items(path: Path) -> list[dict[str, Any]]:
+    """The labelled items, one a line: ``label``, and ``judge`` (a score), or ``input`` (what the judge is to be shown), or both."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({type(error).__name__})") from error
+    items = []
+    for n, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            value = from_json(line)
+        except ValueError as error:
+            raise UserError(f"{path.name}:{n}: is no JSON") from error
+        label = value.get("label") if isinstance(value, dict) else None
+        judge = value.get("judge") if isinstance(value, dict) else None
+        if isinstance(label, bool) or not isinstance(label, int | float):
+            raise UserError(f"{path.name}:{n}: has no label, the score that a person gave")
+        known = None if isinstance(judge, bool) or not isinstance(judge, int | float) else float(judge)
+        items.append({"label": float(label), "judge": known, "input": value.get("input"), "repeats": []})
+        items[-1]["scale"] = tuple(value.get("scale") or (0, 5))
+    if not items:
+        raise UserError(f'{path}: holds no labels; one a line, like {{"label": 4, "input": {{…}}}}')
+    return items
+
+
+async def _ask(
+    items: Sequence[dict[str, Any]], judges: Path, model: str, repeats: int
+) -> dict[str, list[float | None]]:
+    """Ask the judge about each item, ``repeats`` times without its cache, and about its probes."""
+    from ..judges import calibration, work
+    from ..judges.settings import JudgesError, load
+
+    try:
+        file = load(judges).model_copy(update={"cache_days": 0, "folder": None})
+        made = work.made(file)
+    except JudgesError as error:
+        raise UserError(str(error)) from error
+    if model not in file.models:
+        raise UserError(f"{judges.name}: knows no judge {model!r}; it has {', '.join(file.models)}")
+    probed: dict[str, list[float | None]] = defaultdict(list)
+    try:
+        for n, item in enumerate(items):
+            if not isinstance(item["input"], dict):
+                continue
+            for time in range(repeats):
+                score = await _score(made, item["input"], item["scale"], model, f"{n}/{time}")
+                item["repeats"].append(score)
+            item["judge"] = item["repeats"][0]
+            shown = {**item["input"], "highest": f"{item['scale'][1]:g}"}
+            for name, twin in calibration.probes(shown).items():
+                probed[name].append(await _score(made, twin, item["scale"], model, f"{n}/{name}"))
+    finally:
+        await made.close_clients()
+        made.close()
+    return dict(probed)
+
+
+async def _score(made: Any, shown: dict[str, str], scale: tuple[float, float], model: str, name: str) -> float | None:
+    from time import time
+
+    now = round(time() * 1000)
+    request = JudgeRequest(
+        id=name, run_id=name, suite="calibration", check="calibration", check_version="", grader="calibration",
+        model=model, rule="binary" if scale[1] == 1 else "clamp", scale=scale, pass_at=None, input=shown, truncated=False,
+        flags=(), inclusion_probability=1.0, budget={}, asked_at=now, due=now + 600_000, tenant=name,
+    )  # fmt: skip
+    answer = await made.judge.answer(request)
+    score: float | None = answer.get("score")
+    return score
+
+
+def _probe(found: Sequence[float | None], items: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    first = [item["judge"] for item in items if item["repeats"]]
+    both = [(a, b) for a, b in zip(first, found, strict=True) if a is not None and b is not None]
+    if not both:
+        return {"asked": len(found), "scored": 0}
+    shift = sum(b - a for a, b in both) / len(both)
+    return {"asked": len(found), "scored": len(both), "shift": shift, "raised": sum(b > a for a, b in both)}
+
+
+def _told(told: dict[str, Any]) -> list[str]:
+    low, high = told["kappa_interval"]
+    lines = [
+        f"kappa {told['kappa']:.2f} ({low:.2f} to {high:.2f}), AC1 {told['ac1']:.2f}",
+        f"agreement {told['agreement']:.0%}, bias {told['bias']:+.2f}",
+        f"{told['labels']} labels, {told['good']} good and {told['bad']} bad; {told['unscored']} without a score",
+    ]
+    if told["flip_rate"] is not None:
+        lines.append(f"answered otherwise when asked again: {told['flip_rate']:.0%}")
+    for name, probe in told.get("probes", {}).items():
+        if probe["scored"]:
+            lines.append(f"{name}: {probe['raised']} of {probe['scored']} raised, {probe['shift']:+.2f} on average")
+    lines += [f"for a critical check it lacks {lack}" for lack in told["short_of"]] or [
+        "good enough for a critical check"
+    ]
+    return lines

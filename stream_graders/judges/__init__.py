@@ -1,0 +1,1 @@
+"""The judge worker: answers the questions that checks have for judge models. Its own process, with the extra ``judges``."""

@@ -1,0 +1,155 @@
+"""The judge worker's own file: which models there are under which names, what they cost, and what may be spent."""
+
+import os
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from ..matching.durations import milliseconds
+from .calls import Mode
+
+Seconds = Annotated[float, BeforeValidator(lambda value: milliseconds(value) / 1000)]
+Positive = Annotated[int, Field(gt=0)]
+
+
+class JudgesError(ValueError):
+    """A file that cannot be used; the message names every problem, one a line."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Prices(_Model):
+    """What tokens cost, in dollars a million, and since when that is so: the name travels with each answer."""
+
+    version: str
+    input: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+    cached_input: Annotated[float, Field(ge=0)] | None = None
+
+    def micro_usd(self, fresh: int, output: int, cached: int = 0) -> int:
+        """Millionths of a dollar for so many tokens, rounded upwards: never less than the bill.
+
+        >>> Prices(version="2026-11", input=0.15, output=0.6).micro_usd(1_000, 100)
+        210
+        """
+        of_cached = self.input if self.cached_input is None else self.cached_input
+        parts = ((self.input, fresh), (of_cached, cached), (self.output, output))
+        total = sum((Decimal(str(price)) * tokens for price, tokens in parts), Decimal(0))
+        return int(total.to_integral_value("ROUND_CEILING"))
+
+
+class Limits(_Model):
+    """What may be spent; of several the first that is reached counts."""
+
+    usd_a_day: Annotated[float, Field(gt=0)] | None = None
+    usd_an_hour: Annotated[float, Field(gt=0)] | None = None
+    tokens_a_day: Positive | None = None
+    calls_a_day: Positive | None = None
+
+    def of(self, window: Literal["day", "hour"]) -> dict[str, int]:
+        """The limits of a window: ``micro_usd``, ``tokens``, ``calls``."""
+        usd = self.usd_a_day if window == "day" else self.usd_an_hour
+        told = {"micro_usd": None if usd is None else int(Decimal(str(usd)) * 1_000_000)}
+        if window == "day":
+            told |= {"tokens": self.tokens_a_day, "calls": self.calls_a_day}
+        return {name: value for name, value in told.items() if value is not None}
+
+
+class ModelSettings(_Model):
+    """One judge."""
+
+    base_url: str
+    model: str
+    provider: Literal["openai"] = "openai"
+    """Which client library speaks to it."""
+    key_variable: str | None = None
+    """The environment variable that holds its key: a key never stands in a file."""
+    mode: Mode = "native_schema"
+    knobs: list[Literal["temperature", "top_p"]] = ["temperature", "top_p"]
+    """Those that it advertises; they are pinned."""
+    max_output_tokens: Positive = 600
+    timeout: Seconds = 30.0
+    at_once: Positive = 4
+    """Calls that may be under way together."""
+    requests_per_minute: Positive = 600
+    tokens_per_minute: Positive = 1_000_000
+    prices: Prices | None = None
+    limits: Limits = Limits()
+
+
+class JudgesFile(_Model):
+    """The whole file."""
+
+    models: Annotated[dict[str, ModelSettings], Field(min_length=1)]
+    limits: Limits = Limits()
+    """Of all models together."""
+    share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """The part of each limit that this process may use: workers that share no folder divide it among them."""
+    folder: str | None = None
+    """Where answers are cached and what was spent is kept. Workers of one machine may share it."""
+    cache_days: Annotated[int, Field(ge=0)] = 30
+
+    @model_validator(mode="after")
+    def _prices_are_known(self) -> Self:
+        in_usd = self.limits.usd_a_day is not None or self.limits.usd_an_hour is not None
+        for name, model in self.models.items():
+            own = model.limits.usd_a_day is not None or model.limits.usd_an_hour is not None
+            if model.prices is None and (in_usd or own):
+                raise ValueError(
+                    f"models.{name} has no prices, and limits are in dollars: add `prices`, or limit tokens or calls"
+                )
+        return self
+
+
+def load(path: Path) -> JudgesFile:
+    """The settings of a file.
+
+    Raises:
+        JudgesError: it cannot be used.
+    """
+    try:
+        return JudgesFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise JudgesError(f"{path}: {error.strerror}; name the judges' file with --judges") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise JudgesError(f"{path.name}: is no YAML: {' '.join(str(error).split())[:200]}") from error
+    except ValidationError as error:
+        told = [f"{path.name}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
+        raise JudgesError("\n".join(line.replace(": : Value error,", ":") for line in told)) from error
+
+
+def key_of(model: ModelSettings, name: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The key of a model, from the environment.
+
+    Raises:
+        JudgesError: the variable is not set.
+    """
+    if model.key_variable is None:
+        return ""
+    key = environment.get(model.key_variable, "")
+    if not key:
+        raise JudgesError(f"models.{name}: the variable {model.key_variable} is not set; it holds the model's key")
+    return key
+
+
+def client_of(model: ModelSettings, name: str) -> Any:
+    """What calls a model.
+
+    Raises:
+        JudgesError: its key is not set, or its library is not installed.
+    """
+    key = key_of(model, name)
+    try:
+        from .openai_client import OpenAIClient
+
+        return OpenAIClient(model.base_url, model.model, key)
+    except ImportError as error:
+        raise JudgesError(
+            f"models.{name}: {error.name} is not installed; pip install 'stream-graders[judges]'"
+        ) from error

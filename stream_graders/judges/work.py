@@ -1,0 +1,61 @@
+"""What a judge worker is made of, from its file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import stamina
+
+from .cache import Cache
+from .judge import Judge, Provider
+from .ledger import Ledger
+from .limits import Gate
+from .metrics import JudgeMetrics
+from .settings import JudgesFile, client_of
+
+
+@dataclass
+class Made:
+    """A judge with its files and clients."""
+
+    judge: Judge
+    metrics: JudgeMetrics
+    ledger: Ledger
+    cache: Cache
+    providers: dict[str, Provider]
+
+    async def close_clients(self) -> None:
+        """Give back the clients' connections."""
+        for provider in self.providers.values():
+            await provider.client.close()
+
+    def close(self) -> None:
+        """Close the files."""
+        self.ledger.close()
+        self.cache.close()
+
+
+def made(file: JudgesFile) -> Made:
+    """The judge of a file.
+
+    Raises:
+        JudgesError: a key is not set, or a client's library is not installed.
+        OSError: the folder cannot be made.
+    """
+    folder = None if file.folder is None else Path(file.folder).expanduser()
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    stamina.instrumentation.set_on_retry_hooks([])  # It would log each retry with whatever it was handed.
+    metrics = JudgeMetrics()
+    ledger = Ledger(":memory:" if folder is None else folder / "ledger.sqlite", file.share)
+    cached = Cache(":memory:" if folder is None else folder / "answers.sqlite", file.cache_days)
+    cached.forget_old()
+    providers = {
+        name: Provider(
+            name,
+            model,
+            client_of(model, name),
+            Gate(model.at_once, model.requests_per_minute, model.tokens_per_minute),
+        )
+        for name, model in file.models.items()
+    }
+    return Made(Judge(file, providers, ledger, cached, metrics), metrics, ledger, cached, providers)

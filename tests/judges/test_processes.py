@@ -1,0 +1,91 @@
+"""The two processes keep apart, and neither tells anybody what a run said."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_graders.judges.settings import JudgesError, load
+from tests.integration.harness import written
+
+CLIENTS = ("openai", "stamina", "aiolimiter", "httpx2", "stream_graders.judges")
+
+
+def imported(module: str) -> set[str]:
+    told = subprocess.run(
+        [sys.executable, "-c", f"import sys, {module}; print('\\n'.join(sys.modules))"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return set(told.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "module", ["stream_graders.stream.app", "stream_graders.cli.worker", "stream_graders.demo.play"]
+)
+def test_the_worker_imports_nothing_that_asks_a_judge(module: str) -> None:
+    found = imported(module)
+    assert not {name for name in found for client in CLIENTS if name == client or name.startswith(f"{client}.")}
+
+
+def test_the_judge_worker_imports_no_faust() -> None:
+    found = imported("stream_graders.judges.loop, stream_graders.judges.work, stream_graders.cli.judge")
+    assert not {"faust", "mode"} & found
+
+
+GOOD: dict[str, Any] = {"models": {"default": {"base_url": "http://127.0.0.1:1/v1", "model": "m"}}}
+BAD: dict[str, tuple[Any, str]] = {
+    "no model": ({"models": {}}, "judges.yaml: models: Dictionary should have at least 1 item"),
+    "an unknown key": ({**GOOD, "budget": 1}, "judges.yaml: budget: Extra inputs are not permitted"),
+    "dollars without prices": (
+        {**GOOD, "limits": {"usd_a_day": 5}},
+        "models.default has no prices, and limits are in dollars: add `prices`, or limit tokens or calls",
+    ),
+    "a share above all": ({**GOOD, "share": 2}, "judges.yaml: share: Input should be less than or equal to 1"),
+    "no yaml": ("{", "judges.yaml: is no YAML"),
+}
+
+
+@pytest.mark.parametrize(("value", "message"), BAD.values(), ids=list(BAD))
+def test_a_bad_file_is_told_in_a_line(tmp_path: Path, value: Any, message: str) -> None:
+    text = value if isinstance(value, str) else json.dumps(value)
+    with pytest.raises(JudgesError) as told:
+        load(written(tmp_path / "judges.yaml", text))
+    assert message in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_a_good_file_has_a_day_and_an_hour(tmp_path: Path) -> None:
+    prices = {"version": "2026-11", "input": 0.15, "output": 0.6}
+    model = {**GOOD["models"]["default"], "prices": prices, "timeout": "10s"}
+    limits = {"usd_a_day": 5, "usd_an_hour": 0.5, "calls_a_day": 100}
+    file = load(written(tmp_path / "judges.yaml", json.dumps({"models": {"a": model}, "limits": limits})))
+    assert (file.limits.of("day"), file.limits.of("hour")) == (
+        {"micro_usd": 5_000_000, "calls": 100},
+        {"micro_usd": 500_000},
+    )
+    assert file.models["a"].timeout == 10.0
+
+
+def test_what_cannot_be_used_ends_the_command_with_one_line(tmp_path: Path) -> None:
+    def command(*words: str, key: str = "a key that is long enough") -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "stream_graders.cli.main", "judge", *words],
+            env={"PATH": "", "SG_JUDGE_KEY": key, "PYTHONPATH": str(Path(__file__).parents[2])},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stderr.strip()
+
+    missing = tmp_path / "no.yaml"
+    assert command() == (2, "judge: name Kafka with --bootstrap and the judges' file with --judges, or give a command")
+    code, told = command("--bootstrap", "127.0.0.1:1", "--judges", str(missing))
+    assert (code, told) == (2, f"{missing}: No such file or directory; name the judges' file with --judges")
+    file = written(
+        tmp_path / "j.yaml", json.dumps({"models": {"a": {**GOOD["models"]["default"], "key_variable": "NO"}}})
+    )
+    code, told = command("--bootstrap", "127.0.0.1:1", "--judges", str(file))
+    assert (code, told) == (2, "models.a: the variable NO is not set; it holds the model's key")
+    code, told = command("--bootstrap", "127.0.0.1:1", "--judges", str(file), key="short")
+    assert (code, "fewer than 16 characters" in told) == (2, True)
