@@ -375,6 +375,14 @@ def _state(place: str, session: Session, said: Sequence[Effect], events: str) ->
             "a run begins with run.start, a message, a call, a result or run.end",
         )
     due = session.deadline()
+    if session.phase == "judging":
+        until = "" if due is None else f", until {stamp(due * 1_000_000)} by log time"
+        return Finding(
+            place,
+            "warning",
+            f"{events}; it is complete and waits for judges{until}",
+            "is stream-graders judge running?",
+        )
     when = "" if due is None else f"; without another event something is due at {stamp(due * 1_000_000)}, by log time"
     if session.order.held:
         return Finding(

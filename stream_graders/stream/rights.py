@@ -36,7 +36,7 @@ TOPICS = {
     "run_verdicts": (WRITE, DESCRIBE_CONFIGS),
     "violations": (WRITE, DESCRIBE_CONFIGS),
     "dead_letters": (WRITE, DESCRIBE_CONFIGS),
-    "judge_requests": (DESCRIBE, DESCRIBE_CONFIGS),
+    "judge_requests": (WRITE, DESCRIBE_CONFIGS),
     "changelog": (READ, WRITE, DESCRIBE_CONFIGS),
     "leader": (READ,),
 }
