@@ -12,6 +12,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
+from stream_graders.judges.metrics import JudgeMetrics
 from stream_graders.metrics import LABELS, Metrics, families
 from stream_graders.metrics.groups import IDLE, LONGEST, SERIES
 from stream_graders.sinks.process import SinkMetrics
@@ -47,6 +48,12 @@ def _page() -> Iterator[str]:
     yield "`stream-graders sink` tells these on port 9810."
     yield ""
     yield from _table(SinkMetrics().registry)
+    yield ""
+    yield "## The judge worker"
+    yield ""
+    yield "`stream-graders judge` tells these, on port 9809."
+    yield ""
+    yield from _table(JudgeMetrics().registry)
     yield ""
     yield "## How many series"
     yield ""

@@ -6,12 +6,11 @@ Each look is a line: what was looked at, whether it is well, what was found, and
 import asyncio
 import platform
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -19,22 +18,17 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from ..config import SuiteError, load_fleet
-from ..events import compact, stamp
-from ..gradebook import Publish
+from ..events import compact
 from ..security import from_environment, listening
-from ..session import STATE_VERSION, Effect, Session
+from ..session import STATE_VERSION
 from ..settings import Settings
 from ..stream import rights, start
-from ..stream.topics import Placement, State, TopicError, inspect, load_topics, partition_of, place, plan
+from ..stream.topics import Placement, State, TopicError, inspect, load_topics, place, plan
 from ..suites import Fleet
-from ..verdicts import RunVerdict
 from .errors import Exit, leave
-from .journal import opened
-from .places import Sought
-from .runs import Graded
 from .sharing import names_of
+from .why import Finding, Level, why_no_verdict
 
-Level = Literal["ok", "warning", "bad"]
 AHEAD = 5.0
 """Seconds by which a record may lie in the future before somebody's clock is called wrong."""
 BEHIND = 60.0
@@ -43,24 +37,6 @@ ANSWERS_WITHIN = 20_000
 """Milliseconds that Kafka may take."""
 NAMED = 5
 """Partitions that a line names."""
-MOVES = {
-    "user": "the user's: a message of theirs, or a long silence, comes next",
-    "agent": "the agent's: it has not answered the last message or result",
-    "tool": "a tool's: a call has no result yet",
-}
-
-
-class Finding(NamedTuple):
-    """What one look gave."""
-
-    place: str
-    level: Level
-    told: str
-    next: str = ""
-    """What to do about it."""
-
-    def __str__(self) -> str:
-        return f"{self.level:<8} {self.place}: {self.told}" + (f"; {self.next}" if self.next else "")
 
 
 class Asked(NamedTuple):
@@ -112,7 +88,7 @@ def _findings(asked: Asked) -> Iterator[Finding]:
         elif any(finding.place == "topics" and finding.level == "bad" for finding in found):
             yield Finding(f"run {asked.run}", "warning", "not looked at", "mend the topics first")
         else:
-            yield from _run(asked.run, settings, fleet)
+            yield from why_no_verdict(asked.run, settings, fleet)
 
 
 def _versions() -> Finding:
@@ -321,77 +297,3 @@ async def _records(consumer: AIOKafkaConsumer, at: dict[TopicPartition, int]) ->
             found.append(records[0])
             waiting.discard(partition)
     return found
-
-
-# -- one run ---------------------------------------------------------------------------------------------------------------
-
-
-def _run(run_id: str, settings: Settings, fleet: Fleet) -> Iterator[Finding]:
-    """Why a run has no verdict, or that it has."""
-    names = start.physical(settings)
-    graded, said = Graded(fleet), list[Effect]()
-    sought = Sought(run_id, [Path(f"kafka:{names['journal']}")], settings.bootstrap)
-    session: Session | None = None
-    count = 0
-    for event, at in sought.events():
-        said += graded.feed(event, at)
-        session = graded.sessions[run_id]
-        count += 1
-    place = f"run {run_id}"
-    if session is not None:
-        if sought.now is not None:
-            said += session.advance(sought.now)
-        cut = "; the journal does not hold its beginning any more" if sought.is_cut else ""
-        yield _state(place, session, said, f"{count} events{cut}")
-    dead = _dead_letters(run_id, settings.bootstrap, names["dead_letters"])
-    if dead:
-        told = ", ".join(f"{reason} ({number})" for reason, number in dead.most_common())
-        yield Finding(
-            place,
-            "warning",
-            f"{dead.total()} of its records were dead-lettered: {told}",
-            f"read them in {names['dead_letters']}",
-        )
-    elif session is None:
-        yield Finding(
-            place, "bad", sought.missing(), "is it the right run id, and does its agent send to this journal?"
-        )
-
-
-def _state(place: str, session: Session, said: Sequence[Effect], events: str) -> Finding:
-    runs = [effect.record for effect in said if isinstance(effect, Publish) and isinstance(effect.record, RunVerdict)]
-    if runs:
-        told = ", ".join(f"{run.suite}: {run.outcome} ({run.reason}), complete by {run.completion}" for run in runs)
-        return Finding(place, "ok", f"{events}; {told}")
-    if session.phase == "unselected":
-        return Finding(
-            place, "bad", f"{events}; no suite grades it: {session.refusal}", "change select:, or what the agent sends"
-        )
-    if session.phase in ("new", "gone"):
-        return Finding(
-            place,
-            "bad",
-            f"{events}; no event opened it",
-            "a run begins with run.start, a message, a call, a result or run.end",
-        )
-    due = session.deadline()
-    when = "" if due is None else f"; without another event something is due at {stamp(due * 1_000_000)}, by log time"
-    if session.order.held:
-        return Finding(
-            place,
-            "warning",
-            f"{events}; events wait for one before them that has not come{when}",
-            "the gap is given up after 30 s",
-        )
-    if session.phase == "waiting":
-        return Finding(place, "warning", f"{events}; no event has named its agent{when}", "send agent with run.start")
-    return Finding(place, "warning", f"{events}; it is open, and the next move is {MOVES[session.course.move]}{when}")
-
-
-def _dead_letters(run_id: str, bootstrap: str, topic: str) -> Counter[str]:
-    """How many of a run's records were dead-lettered, by reason."""
-    key = run_id.encode("utf-8", "replace")
-    with opened(bootstrap, topic) as log:
-        home = partition_of(key, len(log.spans))
-        found = [record for record in log.fetch({home: log.spans[home]}) if record.key == key]
-    return Counter(dict(record.headers).get("dlq.error.reason", b"?").decode("utf-8", "replace") for record in found)

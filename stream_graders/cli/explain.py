@@ -102,8 +102,9 @@ def _ending(session: Session, said: list[Publish], runs: list[RunVerdict]) -> It
             "unselected": f"no suite grades it: {session.refusal}",
             "new": "no event opened it: a run begins with run.start, a message, a call or a result",
             "gone": "no event opened it: a run begins with run.start, a message, a call or a result",
+            "judging": "it is complete, and waits for judges",
         }.get(session.phase, "it goes on")
-        if session.phase in ("waiting", "open") and (due := session.deadline()) is not None:
+        if session.phase in ("waiting", "open", "judging") and (due := session.deadline()) is not None:
             why += f"; without another event something is due at {stamp(due * 1_000_000)}, by log time"
         yield {"line": f"no verdict: {why}", "phase": session.phase}
     for effect in said:

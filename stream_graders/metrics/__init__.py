@@ -21,7 +21,7 @@ from ..verdicts import Identity, Outcome, Reason, RunVerdict, Verdict, Violation
 from .groups import Labels, Room
 from .server import Server
 
-__all__ = ["LABELS", "PREFIX", "Metrics", "Server", "families"]
+__all__ = ["LABELS", "PREFIX", "Family", "Metrics", "Server", "families"]
 
 PREFIX = "stream_graders"
 LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)

@@ -25,6 +25,7 @@ LIVE = 20_000
 SETTLED = frozenset({"closed", "ended"})
 """Phases of a run that hardly an event comes for any more, so that its state is kept as bytes alone: decoded it takes ten times the
 memory, and there are six hundred seconds of such runs."""
+NEVER = 2**63
 ADVANCES = 200
 """Runs whose deadline passed that are moved on together: a hundred thousand may fall silent at once, and a worker that
 moved them all would stand still."""
@@ -142,6 +143,10 @@ class Desk:
         """How far behind the worker was when it last looked, in milliseconds; counts once it is written down."""
         self._due_of = {key: due for key, data in kept.items() if (due := kept_deadline(data)) is not None}
         self._due = [(due, key) for key, due in self._due_of.items()]
+        """By time, when to look at a run: at its deadline, or at one that it had before and that has moved on since. With an entry for
+        each deadline that a run ever had, the heap would grow by every event of the last quarter of an hour."""
+        self._looks = dict(self._due_of)
+        """When a run is looked at: its entry in the heap that counts."""
         heapq.heapify(self._due)
 
     # -- in ----------------------------------------------------------------------------------------------------------
@@ -171,12 +176,10 @@ class Desk:
 
     def advance(self, limit: int = ADVANCES) -> None:
         """Move on the runs whose deadline log time has passed, at most ``limit`` of them."""
-        while limit and self._due and self._due[0][0] <= self.clock:
-            due, key = heapq.heappop(self._due)
-            if self._due_of.get(key) != due:
-                continue
+        while limit and (due := self._next_due()) is not None and due <= self.clock:
+            _, key = heapq.heappop(self._due)
             limit -= 1
-            del self._due_of[key]
+            del self._due_of[key], self._looks[key]
             session = (self._touched.get(key) or self._at_work(key)).session
             self._publish(session, session.advance(self.clock))
 
@@ -191,9 +194,19 @@ class Desk:
         return self.clock if self._gone else self._next_due()
 
     def _next_due(self) -> int | None:
-        while self._due and self._due_of.get(self._due[0][1]) != self._due[0][0]:
+        while self._due:
+            look, key = self._due[0]
+            due = self._due_of.get(key)
+            if due == look and self._looks[key] == look:
+                return look
             heapq.heappop(self._due)
-        return self._due[0][0] if self._due else None
+            if self._looks.get(key) != look:
+                continue  # Another entry of the run counts.
+            if due is None:
+                del self._looks[key]
+            else:
+                self._look(key, due)
+        return None
 
     @property
     def runs(self) -> int:
@@ -292,9 +305,14 @@ class Desk:
         due = session.deadline()
         if due is None:
             self._due_of.pop(key, None)
-        elif self._due_of.get(key) != due:
+        else:
             self._due_of[key] = due
-            heapq.heappush(self._due, (due, key))
+            if due < self._looks.get(key, NEVER):
+                self._look(key, due)
+
+    def _look(self, key: bytes, at: int) -> None:
+        self._looks[key] = at
+        heapq.heappush(self._due, (at, key))
 
     def _publish(self, session: Session, effects: list[Effect], record: Record | None = None) -> None:
         key = session.run_id.encode()

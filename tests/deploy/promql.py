@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import promql_parser
 from promql_parser import Expr, MatrixSelector, VectorSelector
 
-from stream_graders.metrics import Metrics, families
+from stream_graders.judges.metrics import JudgeMetrics
+from stream_graders.metrics import Family, Metrics, families
 from stream_graders.sinks.process import SinkMetrics
 
 TARGET = {"job", "instance"}
@@ -17,19 +18,20 @@ FOREIGN = {
     "process_start_time_seconds": set[str](),
     "process_cpu_seconds_total": set[str](),
     "process_resident_memory_bytes": set[str](),
-    # The judge worker's, which has a registry of its own.
-    "stream_graders_judge_calls_total": {"model", "outcome"},
-    "stream_graders_judge_budget_refusals_total": {"unit"},
-    "stream_graders_judge_breaker_open": {"model"},
-    "stream_graders_judge_oldest_request_timestamp_seconds": set[str](),
 }
-"""Metrics that are not made in `Metrics`, with their labels."""
+"""Metrics that are not ours, with their labels."""
+
+
+def ours() -> list[Family]:
+    """The metrics of all our processes."""
+    registries = (Metrics([]).registry, SinkMetrics().registry, JudgeMetrics().registry)
+    return [told for registry in registries for told in families(registry)]
 
 
 def known() -> dict[str, set[str]]:
     """Every series that there may be, with its labels."""
     found = dict(FOREIGN)
-    for told in families(Metrics([]).registry) + families(SinkMetrics().registry):
+    for told in ours():
         if told.kind == "histogram":
             found |= {f"{told.name}_{part}": {*told.labels} for part in ("sum", "count")}
             found[f"{told.name}_bucket"] = {*told.labels, "le"}

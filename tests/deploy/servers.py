@@ -182,6 +182,8 @@ class Prometheus(Server):
             f"--config.file={folder / 'prometheus.yml'}",
             f"--storage.tsdb.path={folder / 'prometheus'}",
             "--enable-feature=exemplar-storage",
+            # What it tells before it knows of an Alertmanager is lost, and told again after this; a minute by default.
+            "--rules.alert.resend-delay=5s",
             "--log.level=warn",
         ]
         super().__init__("prometheus", folder, free_port(), arguments)

@@ -12,10 +12,8 @@ import yaml
 from deploy.grafana import dashboards
 from deploy.grafana.boards import BOARDS
 from deploy.grafana.boards.parts import PREFIX, Board, Panel, Query, Row
-from stream_graders.metrics import Metrics, families
-from stream_graders.sinks.process import SinkMetrics
 from tests.deploy.programs import DEPLOY
-from tests.deploy.promql import chosen, known, problems, selectors
+from tests.deploy.promql import chosen, known, ours, problems, selectors
 from tests.deploy.test_rules import ALL
 
 QUERIES = {
@@ -89,7 +87,7 @@ def unseen(expressions: list[str]) -> set[str]:
     seen = {selector.name for expression in expressions for selector in selectors(expression)}
     return {
         told.name
-        for told in families(Metrics([]).registry) + families(SinkMetrics().registry)
+        for told in ours()
         if not seen & {told.name, *(f"{told.name}_{part}" for part in ("bucket", "sum", "count"))}
     }
 

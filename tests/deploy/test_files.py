@@ -86,8 +86,8 @@ FAULTS = {
     "a field that the Prometheus operator does not know": (
         "deploy/helm",
         f"{CHART}/templates/monitoring.yaml",
-        "sampleLimit: 20000",
-        "samplesLimit: 20000",
+        "sampleLimit: 30000",
+        "samplesLimit: 30000",
         "samplesLimit: there is no such field",
     ),
     "a value that the chart does not take": (

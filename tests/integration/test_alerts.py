@@ -4,9 +4,11 @@ Each alert is provoked by what it is for, heard of, and taken back once that is 
 durations divided by 60.
 """
 
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import count
 from pathlib import Path
 from typing import Self
@@ -34,6 +36,8 @@ checks:
 """
 MADE_UP = 600
 """Agents with a name of their own: more than two workers have room for, at 25 series each."""
+BACKLOG = 9_000
+"""Runs that take workers seconds, of five events each."""
 
 
 class Chain:
@@ -267,6 +271,31 @@ def test_workers_that_are_all_gone_are_heard_of_once_and_not_each_by_itself(chai
     assert chain.receiver.heard("WorkerDown") == []
     chain.start(0, 1)
     chain.ends("WorkersAbsent")
+
+
+def test_a_partition_that_stands_still_is_heard_of_until_it_moves(chain: Chain) -> None:
+    chain.forget()
+    chain.stop()
+    chain.stage.tell(event for n in range(BACKLOG) for event in good("calm", f"waits-{n}"))
+    for worker in chain.workers:
+        worker.start()
+        STARTED.pop()
+    until(lambda: any(map(lag_of, chain.ports)), "a worker being behind")
+    # The broker takes nothing and gives nothing, as one does whose disk hangs; connections stay.
+    os.kill(chain.broker.pid, signal.SIGSTOP)
+    try:
+        chain.fires("PartitionStalled", "page", job="stream-graders")
+    finally:
+        os.kill(chain.broker.pid, signal.SIGCONT)
+    chain.ends("PartitionStalled")
+    until(lambda: not any(map(lag_of, chain.ports)), "the rest being read")
+
+
+def lag_of(port: int) -> float:
+    """How many records a worker has before it; 0 while it is not there."""
+    with suppress(OSError):
+        return Metrics(port).of("consumer_lag_records")
+    return 0.0
 
 
 def test_agents_with_made_up_names_are_heard_of(chain: Chain) -> None:

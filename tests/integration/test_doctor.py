@@ -118,22 +118,36 @@ def test_7_a_clock_that_is_wrong() -> None:
     assert "3600 s in the future" in told.told
 
 
+JUDGED = """
+suite: judged
+select: {agent: 'judged-*'}
+judge: {sample: 1, budget: {calls: 100}}
+checks:
+  - {check: kind, grader: agentlasso.llm_judge, severity: minor, settings: {criterion: Stays kind.}}
+"""
 RUNS = {
-    "unselected": ("no suite grades it: shop: agent is other, the suite selects shop-*", "bad"),
+    "judged": ("it is complete and waits for judges, until", "warning"),
+    "unselected": (
+        "no suite grades it: shop: agent is other, the suite selects shop-*; judged: agent is other, the suite selects judged-*",
+        "bad",
+    ),
     "user": ("it is open, and the next move is the user's", "warning"),
     "agent": ("it is open, and the next move is the agent's", "warning"),
     "tool": ("it is open, and the next move is a tool's", "warning"),
     "gap": ("events wait for one before them that has not come", "warning"),
     "unnamed": ("no event has named its agent", "warning"),
     "nowhere": ("no event of run nowhere is in", "bad"),
-    "buried": ("1 of its records were dead-lettered: invalid (1)", "warning"),
+    "buried": ("1 of its records were dead-lettered: no_run_id (1)", "warning"),
 }
 
 
-def test_8_why_a_run_has_no_verdict(kafka: KafkaBroker, suite: Path) -> None:
+def test_8_why_a_run_has_no_verdict(kafka: KafkaBroker, suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(kafka.bootstrap).set()
     gap = list(run("gap").starts(agent=BOT).asks("hi").says("wait").says("here"))
-    with WorkerProcess(stage, [suite]) as worker:
+    monkeypatch.setenv("SG_JUDGE_KEY", "0123456789abcdef" * 4)
+    judged = written(suite.parent / "judged.yaml", JUDGED)
+    with WorkerProcess(stage, [suite, judged]) as worker:
+        stage.tell(run("judged").starts(agent=Agent("judged-bot")).asks("hi").says("hello").ends())
         stage.tell(run("unselected").starts(agent=Agent("other")).asks("hi").ends())
         stage.tell(run("user").starts(agent=BOT).asks("hi").says("hello"))
         stage.tell(run("agent").starts(agent=BOT).asks("hi"))
@@ -143,6 +157,6 @@ def test_8_why_a_run_has_no_verdict(kafka: KafkaBroker, suite: Path) -> None:
         stage.send([(b"buried", b'{"schema": "stream_graders.event/1", "type": "message"}')])
         until(lambda: len(stage.read("dead_letters")) == 1, "the dead letter", worker)
         for name, (told, level) in RUNS.items():
-            done = doctor(stage, "--suite", suite, "--run", name)
+            done = doctor(stage, "--suite", suite, "--suite", judged, "--run", name)
             said = [line for line in done.out.splitlines() if f" run {name}: " in line]
             assert [line for line in said if told in line and line.startswith(level)], f"{name}\n{done.out}"

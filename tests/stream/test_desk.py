@@ -275,3 +275,15 @@ def test_a_run_that_is_over_leaves_nothing_but_its_state() -> None:
         assert [each for each in gc.get_objects() if type(each) is Session] == []
     finally:
         gc.enable()
+
+
+def test_a_run_is_looked_at_once_however_often_its_deadline_moves() -> None:
+    """The heap of deadlines holds an entry a run, not one an event."""
+    desk = Desk(FLEET, ("journal", 0, 1), {}, Counts())
+    stories = [list(run(f"r{n}").starts().asks("hi").says("a").says("b").says("c").says("d")) for n in range(20)]
+    records = recorded([event for step in zip(*stories, strict=True) for event in step], every=1)
+    for at in range(0, len(records), 20):
+        desk.grade(records[at : at + 20])
+        desk.take(0)
+    assert len(desk._due) == 20
+    assert desk.deadline() == records[-20].timestamp + 5_000, "the first run's last event, and the silence after it"

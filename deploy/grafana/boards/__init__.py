@@ -1,5 +1,5 @@
 """What the dashboards show: a module a board, of panels as data. `dashboards.py` makes Grafana's JSON of them."""
 
-from . import agent, check, fleet, kafka, worker
+from . import agent, check, fleet, judge, kafka, worker
 
-BOARDS = (fleet.BOARD, agent.BOARD, check.BOARD, worker.BOARD, kafka.BOARD)
+BOARDS = (fleet.BOARD, agent.BOARD, check.BOARD, worker.BOARD, kafka.BOARD, judge.BOARD)

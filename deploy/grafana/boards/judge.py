@@ -1,0 +1,133 @@
+"""What judges are asked, what they answer, and what it costs."""
+
+from .parts import PREFIX, Board, Panel, Query, Row, quantiles, rate
+
+MODEL = 'model=~"$model"'
+JUDGES = 'job=~".+"'
+"""Whatever tells it: judge workers have no choice of their own."""
+
+
+def judged(metric: str, of: str, by: str, legend: str) -> Query:
+    """How much a counter grows; nothing, where no check asks a judge."""
+    return Query(rate(f"judge_{metric}_total", of, by), legend, may_be_empty=True)
+
+
+BOARD = Board(
+    "judge",
+    "Judge",
+    "What judges are asked, what they answer, and what it costs.",
+    {"model": "judge_calls_total"},
+    (
+        Row(
+            "Asked",
+            (
+                Panel(
+                    "Requests",
+                    "By what became of them.",
+                    (judged("requests", JUDGES, "status, code", "{{status}} {{code}}"),),
+                    "ops",
+                ),
+                Panel("Requests, by grader", "", (judged("requests", JUDGES, "grader", "{{grader}}"),), "ops"),
+                Panel(
+                    "Requests without an answer yet",
+                    "",
+                    (Query(f"sum by (job) ({PREFIX}judge_requests_waiting)", "{{job}}", may_be_empty=True),),
+                ),
+                Panel(
+                    "How long the oldest has waited",
+                    "",
+                    (
+                        Query(
+                            f"time() - ({PREFIX}judge_oldest_request_timestamp_seconds > 0)",
+                            "{{instance}}",
+                            may_be_empty=True,
+                        ),
+                    ),
+                    "s",
+                ),
+                Panel(
+                    "Not answered",
+                    "Runs that had gone on meanwhile, and records that are no request.",
+                    (judged("expired", JUDGES, "job", "expired"), judged("bad_requests", JUDGES, "job", "no request")),
+                    "ops",
+                ),
+            ),
+        ),
+        Row(
+            "Models",
+            (
+                Panel(
+                    "Calls",
+                    "By how they ended.",
+                    (judged("calls", MODEL, "model, outcome", "{{model}} {{outcome}}"),),
+                    "ops",
+                ),
+                Panel(
+                    "Time of a call",
+                    "",
+                    tuple(
+                        q._replace(may_be_empty=True)
+                        for q in quantiles("judge_call_seconds", MODEL, "model", "{{model}}")
+                    ),
+                    "s",
+                ),
+                Panel(
+                    "Calls under way",
+                    "",
+                    (
+                        Query(
+                            f"sum by (model) ({PREFIX}judge_calls_under_way{{{MODEL}}})", "{{model}}", may_be_empty=True
+                        ),
+                    ),
+                ),
+                Panel(
+                    "Left alone",
+                    "1 while a model is not asked because it fails.",
+                    (Query(f"max by (model) ({PREFIX}judge_breaker_open{{{MODEL}}})", "{{model}}", may_be_empty=True),),
+                ),
+                Panel(
+                    "Dollars an hour",
+                    "",
+                    (
+                        Query(
+                            f"{rate('judge_cost_micro_usd_total', MODEL, 'model')} * 3600 / 1e6",
+                            "{{model}}",
+                            may_be_empty=True,
+                        ),
+                    ),
+                    "currencyUSD",
+                ),
+                Panel("Tokens", "", (judged("tokens", MODEL, "model, kind", "{{model}} {{kind}}"),), "ops"),
+            ),
+        ),
+        Row(
+            "Answers",
+            (
+                Panel("Where they came from", "", (judged("cache", JUDGES, "how", "{{how}}"),), "ops"),
+                Panel(
+                    "Budgets",
+                    "Calls that were refused, and the used share of a limit.",
+                    (
+                        judged("budget_refusals", JUDGES, "unit", "refused for {{unit}}"),
+                        Query(
+                            f"max by (window) ({PREFIX}judge_budget_used_ratio)",
+                            "used of {{window}}",
+                            may_be_empty=True,
+                        ),
+                    ),
+                ),
+                Panel(
+                    "Odd answers",
+                    "Asked for again, taken as the scale's end, flagged, or given to a second judge.",
+                    (
+                        judged("unreadable", JUDGES, "code", "again: {{code}}"),
+                        judged("clamped", JUDGES, "grader", "off the scale: {{grader}}"),
+                        judged("suspect", JUDGES, "flag", "{{flag}}"),
+                        judged("escalated", JUDGES, "job", "second judge"),
+                    ),
+                    "ops",
+                ),
+            ),
+        ),
+    ),
+)
