@@ -22,7 +22,7 @@ from .topics import partition_of
 
 LIVE = 20_000
 """Sessions kept decoded; the rest are bytes."""
-SETTLED = frozenset({"closed", "ended"})
+SETTLED = frozenset({"judging", "closed", "ended"})
 """Phases of a run that hardly an event comes for any more, so that its state is kept as bytes alone: decoded it takes ten times the
 memory, and there are six hundred seconds of such runs."""
 NEVER = 2**63

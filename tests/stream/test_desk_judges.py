@@ -67,3 +67,11 @@ def test_an_answer_that_nobody_signed_is_counted_and_one_that_a_judge_signed_set
     assert [from_json(value)["score"] for _, value, _ in out.verdicts if value is not None] == [5.0]
     assert len(out.run_verdicts) == 1
     assert second.counts.difference() == 0
+
+
+def test_a_run_that_waits_for_a_judge_waits_as_bytes() -> None:
+    """A judge that is away may keep half an hour of runs waiting."""
+    first = desk()
+    first.grade(records(*STORY))
+    first.take(0)
+    assert first._live == {}
