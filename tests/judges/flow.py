@@ -28,7 +28,7 @@ def request(n: int = 0, **known: Any) -> JudgeRequest:
 
 def file_of(*servers: ScriptedServer, folder: Path | None = None, **model: Any) -> JudgesFile:
     """A judges' file with a model for each endpoint: ``default``, ``second``, ``third``."""
-    settings = {"model": "m", "timeout": "2s", **model}
+    settings = {"model": "m", "timeout": "20s", **model}
     models = {
         name: {**settings, "base_url": server.url}
         for name, server in zip(("default", "second", "third"), servers, strict=False)

@@ -49,6 +49,11 @@ def fails(status: int, code: str = "", *, headers: dict[str, str] | None = None,
     return Does(status, {"error": {"message": message, "type": "e", "code": code}}, headers or {})
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256  # With the usual five, clients that come together on a busy machine are not let in.
+
+
 class ScriptedServer:
     """Listens on a free port of 127.0.0.1. ``script`` says what to do with the n-th request, from 0, and its body."""
 
@@ -72,8 +77,7 @@ class ScriptedServer:
             def log_message(self, *args: Any) -> None:
                 """Nobody reads it."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
