@@ -10,6 +10,7 @@ import pytest
 
 from stream_graders.judges.local import NAME, LocalModel, LocalModelError, weights
 from stream_graders.judges.settings import JudgesFile
+from tests.conftest import unavailable
 from tests.judges.flow import answered, one, request
 from tests.judges.server import ScriptedServer, always, scores
 
@@ -23,7 +24,7 @@ def local() -> Iterator[LocalModel]:
     try:
         weights()
     except LocalModelError as error:
-        pytest.skip(str(error))
+        unavailable(str(error))
     with LocalModel() as model:
         yield model
 
