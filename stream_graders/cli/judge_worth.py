@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ import typer
 from ..asking import Ask
 from ..config import load_fleet
 from ..events import from_json
+from ..session import Effect
 from ..verdicts import JudgeRequest
 from .errors import Exit, UserError, leave
+from .places import LAST, topic_of
 from .runs import Graded, records
 from .sharing import with_key
 
@@ -23,12 +25,21 @@ SHARE_TOLD = 4
 
 
 def estimate(
-    files: list[Path], suites: list[Path], judges: Path | None, runs_a_day: int | None, *, as_json: bool
+    files: list[Path],
+    bootstrap: str | None,
+    last: int | None,
+    suites: list[Path],
+    judges: Path | None,
+    runs_a_day: int | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Print what judging such runs would ask, use and cost a day; exit code 4 if it would ask nothing.
 
+    A topic tells how many runs a day there are by the log time that its records span; files do not.
+
     Raises:
-        UserError: a file cannot be used.
+        UserError: a file or topic cannot be used.
     """
     from ..judges import prompts
     from ..judges.settings import JudgesError, load
@@ -38,17 +49,19 @@ def estimate(
     except JudgesError as error:
         raise UserError(str(error)) from error
     fleet = with_key(load_fleet(suites), required=False)
+    topic = topic_of(files, bootstrap, last)
     graded = Graded(fleet)
     asked: list[JudgeRequest] = []
     runs: set[str] = set()
-    for effect in records(graded, files):
+    spans: list[int] = []
+    for effect in records(graded, files) if topic is None else _of_topic(graded, topic, last or LAST, spans):
         if isinstance(effect, Ask):
             asked.append(effect.record)
         elif hasattr(effect, "record"):
             runs.add(effect.record.run_id if hasattr(effect.record, "run_id") else effect.record.verdict.run_id)
     if not runs:
-        raise UserError("no run in these files is one of the suites': see `stream-graders check --against`")
-    a_day = runs_a_day or len(runs)
+        raise UserError("no run there is one of the suites': see `stream-graders check --against`")
+    a_day = runs_a_day or (round(len(runs) * DAY / max(1_000, *spans)) if spans else len(runs))
     lines = []
     for check, requests in sorted(_by_check(asked).items()):
         models = Counter(name for each in requests for name in (each.model, *each.panel))
@@ -87,6 +100,21 @@ def estimate(
     if not lines:
         typer.echo("no check would ask a judge about these runs", err=True)
         leave(Exit.NOTHING_GRADED)
+
+
+def _of_topic(graded: Graded, topic: tuple[str, str], count: int, spans: list[int]) -> Iterator[Effect]:
+    """What grading the last records gives, ``spans`` taking the log time in milliseconds that they are from."""
+    from .journal import opened  # Whoever reads files does not wait for Kafka's client to load.
+
+    with opened(*topic) as log:
+        first: int | None = None
+        for event, at in log.last(count, graded.refuse):
+            first = at.time if first is None else min(first, at.time)
+            yield from graded.feed(event, at)
+        # What is open counts as a run too: it will be asked about when it is complete.
+        yield from graded.finish()
+        if first is not None:
+            spans.append(log.now - first)
 
 
 def _by_check(asked: Iterable[JudgeRequest]) -> dict[str, list[JudgeRequest]]:

@@ -389,17 +389,24 @@ def judge(
 
 @judge_app.command("estimate")
 def judge_estimate(
-    files: Annotated[list[Path], typer.Option("--from", help="Runs as they come: a file, as grade reads it, or more.")],
+    files: Annotated[
+        list[Path],
+        typer.Option("--from", help="Runs as they come: a file, as grade reads it (may be repeated), or kafka:TOPIC."),
+    ],
     suite: Suites,
+    bootstrap: OfTopic = None,
+    last: Last = None,
     judges: Annotated[Path | None, typer.Option("--judges", "-j", help="The file that has the prices.")] = None,
-    runs_a_day: Annotated[int | None, typer.Option(min=1, help="[default: as many as the files hold]")] = None,
+    runs_a_day: Annotated[
+        int | None, typer.Option(min=1, help="[default: as many as the files hold, or by a topic's log time]")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Say what judging such runs would ask, use and cost a day. Asks nobody."""
     from .judge_worth import estimate
 
     with told():
-        estimate(files, suite, judges, runs_a_day, as_json=json)
+        estimate(files, bootstrap, last, suite, judges, runs_a_day, as_json=json)
 
 
 @judge_app.command("calibrate")

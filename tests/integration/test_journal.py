@@ -191,3 +191,17 @@ def test_a_topic_that_is_not_there_is_told_in_a_line(kafka: KafkaBroker, suite: 
         assert done.err == (
             f"{kafka.bootstrap} has no topic nowhere; check the names you gave, or run stream-graders topics apply\n"
         )
+
+
+def test_what_judging_a_topics_runs_will_cost_is_estimated(stage: Stage, tmp_path: Path) -> None:
+    judged = tmp_path / "judged.yaml"
+    judged.write_text(
+        "suite: s\njudge: {sample: 1, budget: {calls: 100}}\nchecks:\n"
+        "  - {check: accurate, grader: ai_eval.accuracy_grader, severity: minor}\n"
+    )
+    stage.tell(event for n in range(8) for event in whole(f"r-{n}"))
+    asked = ("judge", "estimate", "--from", place(stage), "--bootstrap", stage.bootstrap, "-s", judged, "--json")
+    told = json.loads(command(*asked, "--runs-a-day", "800").out)
+    assert (told["runs"], told["asked"], told["calls_a_day"]) == (8, 8, 800)
+    # By log time: eight runs within some seconds are very many a day.
+    assert json.loads(command(*asked).out)["calls_a_day"] > 8 * 86_400 / 60
