@@ -64,18 +64,29 @@ def test_retention_that_overtook_a_stopped_worker_ends_it_until_the_loss_is_acce
     assert any(dict(r.headers).get("dlq.error.reason") == b"loss_accepted" for r in stage.read("dead_letters"))
 
 
+def overtaken(kafka: KafkaBroker, suite: Path) -> tuple[Stage, WorkerProcess]:
+    """A worker that stood still for less than the stall guard allows while retention removed what it had not read, and ended."""
+    for _ in range(3):
+        stage = Stage(kafka.bootstrap).set()
+        tell(stage, stories(0, 20))
+        with WorkerProcess(stage, [suite]) as worker:
+            until(lambda stage=stage: stage.committed() == 80, "the journal being read to its end", worker)  # type: ignore[misc]
+            worker.signal(signal.SIGSTOP)
+            tell(stage, stories(20, 25))  # A fetch that was under way may still bring these.
+            tell(stage, stories(25, 30))
+            stage.remove(offsets(stage))
+            tell(stage, stories(30, 40))
+            worker.signal(signal.SIGCONT)
+            code = worker.wait()
+        if code == 3 and "stood still" in worker.output():
+            continue  # A machine that is busy takes longer to tell all this than the guard allows.
+        assert code == 78, worker.output()
+        return stage, worker
+    raise AssertionError("the machine is too busy: telling this took longer than the stall guard allows, three times")
+
+
 def test_retention_that_overtakes_a_running_worker_ends_it(kafka: KafkaBroker, suite: Path) -> None:
-    stage = Stage(kafka.bootstrap).set()
-    tell(stage, stories(0, 20))
-    with WorkerProcess(stage, [suite]) as worker:
-        until(lambda: stage.committed() == 80, "the journal being read to its end", worker)
-        worker.signal(signal.SIGSTOP)  # Shorter than the stall guard allows: it only lags.
-        tell(stage, stories(20, 25))  # A fetch that was under way may still bring these.
-        tell(stage, stories(25, 30))
-        stage.remove(offsets(stage))
-        tell(stage, stories(30, 40))
-        worker.signal(signal.SIGCONT)
-        assert worker.wait() == 78
+    stage, worker = overtaken(kafka, suite)
     assert "before they were graded" in worker.output()
     graded = len(stage.read("run_verdicts"))
     with WorkerProcess(stage, [suite], "a", "--accept-loss", "--metrics-port", "0") as accepting:
