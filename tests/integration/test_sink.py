@@ -135,6 +135,7 @@ def test_what_was_told_is_not_told_again_after_a_kill_and_nothing_is_left_out(
         sink.kill()
     tell(stage, "c", "d")
     with SinkProcess(stage, receiver.url) as sink:
+        until(lambda: Metrics(sink.port).of("sink_violations_total") == 2, "what came meanwhile being read")
         tell(stage, "a", resolved=True)
         until(lambda: "taken_back" in receiver.kinds(), "what was taken back")
     assert receiver.kinds() == ["violation"] * 3 + ["taken_back"], "the fourth run is only counted"
