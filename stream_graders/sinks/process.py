@@ -145,7 +145,23 @@ class Sink:
             self._first[place] = first
             recent = hour[place]
             consumer.seek(place, first if recent is None else max(begins[place], min(first, recent.offset)))
+        await self._recall(consumer)
         await consumer.commit(self._first)
+
+    async def _recall(self, consumer: AIOKafkaConsumer) -> None:
+        """Read what was told of before, of every partition, and only then what is new: a group's runs lie on all of them."""
+        told, waiting = (
+            list[Any](),
+            {place for place in self._first if await consumer.position(place) < self._first[place]},
+        )
+        while waiting:
+            for place, batch in (await consumer.getmany(*waiting, timeout_ms=500)).items():
+                told += [record for record in batch if record.offset < self._first[place]]
+            waiting = {place for place in waiting if await consumer.position(place) < self._first[place]}
+        for record in sorted(told, key=lambda record: record.timestamp):
+            self._taken(record, is_new=False)
+        for place, first in self._first.items():
+            consumer.seek(place, first)
 
     async def _round(self, consumer: AIOKafkaConsumer, http: aiohttp.ClientSession) -> None:
         found = await consumer.getmany(timeout_ms=int(LOOK * 1000))
@@ -153,10 +169,7 @@ class Sink:
         # In the order in which they were written, as far as one fetch shows it: a group's runs lie on all partitions.
         records = sorted((record for batch in found.values() for record in batch), key=lambda record: record.timestamp)
         for record in records:
-            is_new = record.offset >= self._first[TopicPartition(record.topic, record.partition)]
-            notices = self._taken(record, is_new=is_new)
-            if is_new:
-                await self._tell(notices, http)
+            await self._tell(self._taken(record, is_new=True), http)
         self._is_ready = True
         now = int(time.time() * 1000)
         await self._tell([*self._groups.passed(now)], http)
@@ -167,7 +180,7 @@ class Sink:
             await self._post(self._form.put(going_on, now), http)
         self.metrics.groups.set(len(self._groups.groups))
         if found:
-            offsets = {place: max(self._first[place], batch[-1].offset + 1) for place, batch in found.items()}
+            offsets = {place: batch[-1].offset + 1 for place, batch in found.items()}
             try:
                 await consumer.commit(offsets)
             except KafkaError as error:
