@@ -69,7 +69,7 @@ def ran(*command: str | Path, at: Path) -> Iterator[str]:
     found = shutil.which(words[0], path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if found is None:
         raise AbsentError(words[0])
-    done = subprocess.run([found, *words[1:]], cwd=at, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run([found, *words[1:]], cwd=at, capture_output=True, text=True, check=False)  # noqa: S603  (tools named here)
     if done.returncode:
         yield from ((done.stdout + done.stderr).strip() or f"exit code {done.returncode}").splitlines()
 
@@ -122,7 +122,7 @@ def asyncapi(root: Path) -> Iterator[str]:
     for error in Draft7Validator(schema).iter_errors(document):
         # Of several forms that none fits, the one meant is that which fits longest.
         while error.context:
-            error = max(error.context, key=lambda one: len(one.absolute_path))  # noqa: PLW2901
+            error = max(error.context, key=lambda one: len(one.absolute_path))  # noqa: PLW2901  (its way down)
         yield f"{'.'.join(map(str, error.absolute_path))}: {error.message[:300]}"
     for place, reference in _references(document):
         if not _is_there(document, reference):
