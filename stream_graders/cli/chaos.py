@@ -55,6 +55,10 @@ PIECE = 100
 """Records that are told at a time."""
 STOPPED = 15.0
 """Seconds that a stopped worker stands still: beyond the session timeout, so that another one has its runs by then."""
+AIMED = 30.0
+"""Seconds that a worker has to come to the step it is to die at before another fault may befall it."""
+LEFT = 0.2
+"""The share of the records that is told after the last fault: what is to die of it still has work to come to its step."""
 PATIENCE = 180.0
 """Seconds without any progress after which something is stuck."""
 AGAIN = 3
@@ -91,6 +95,8 @@ class Hand:
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
         self._wakes: float | None = None
+        self._aimed = 0.0
+        """Until when it may come to the step it is to die at."""
 
     def __enter__(self) -> Self:
         self.start()
@@ -105,6 +111,7 @@ class Hand:
             self._process = subprocess.Popen(  # noqa: S603  (our own command)
                 self._command, stdout=log, stderr=log, start_new_session=True, env={**os.environ, VARIABLE: dies_at}
             )
+        self._aimed = time.monotonic() + AIMED if dies_at else 0.0
 
     def end(self, number: signal.Signals) -> None:
         """Send it a signal that ends it, and see it gone."""
@@ -140,9 +147,16 @@ class Hand:
         self.start()
 
     @property
+    def is_aimed(self) -> bool:
+        """Is it on its way to the step it is to die at?"""
+        return time.monotonic() < self._aimed and self._process is not None and self._process.poll() is None
+
+    @property
     def is_free(self) -> bool:
-        """Is it running, and not standing still?"""
-        return self._wakes is None and self._process is not None and self._process.poll() is None
+        """Is it running, not standing still, and not on its way to the step it is to die at?"""
+        return (
+            self._wakes is None and self._process is not None and self._process.poll() is None and not self.is_aimed
+        )
 
 
 class Chaos:
@@ -219,6 +233,7 @@ class Chaos:
     ) -> None:
         """Tell the journal in pieces, with a fault now and then: the next one once there was progress after the last."""
         faults = self._faults()
+        fault = next(faults)
         at_fault = 0
         progress = _Progress()
         waiting: list[asyncio.Future[object]] = []
@@ -228,18 +243,19 @@ class Chaos:
                 continue
             await asyncio.gather(*waiting)
             waiting.clear()
-            due = min(fed * (self.asked.faults + 1) // self.asked.events, self.asked.faults)
+            told_by = self.asked.events * (1 - LEFT)
+            due = min(int(fed * self.asked.faults / told_by), self.asked.faults)
             while True:
                 committed = await self._committed(admin)
                 progress.note(committed)
                 for hand in hands:
                     hand.look_after()
-                if self.told.total() < due and committed > at_fault:
-                    fault = next(faults)
+                room = 1 if any(hand.is_aimed for hand in hands) else AHEAD
+                if self.told.total() < due and committed > at_fault and self._can_befall(fault, hands):
                     told(f"{fed} records told, {committed} graded: {fault}")
                     await self._befall(fault, hands)
-                    at_fault = committed
-                elif self.told.total() >= due and fed - committed < AHEAD:
+                    at_fault, fault = committed, next(faults)
+                elif self.told.total() >= due and fed - committed < room:
                     break
                 await asyncio.sleep(0.1)
         await asyncio.gather(*waiting)
@@ -252,10 +268,16 @@ class Chaos:
         while True:
             yield self._draw.choice(kinds)
 
+    @staticmethod
+    def _can_befall(fault: str, hands: list[Hand]) -> bool:
+        """Would no other fault be cut short by this one?"""
+        if fault == "kill all":
+            return not any(hand.is_aimed for hand in hands)
+        return fault == "broker" or any(hand.is_free for hand in hands)
+
     async def _befall(self, fault: str, hands: list[Hand]) -> None:
         self.told[fault] += 1
-        free = [hand for hand in hands if hand.is_free] or hands
-        hand = self._draw.choice(free)
+        hand = self._draw.choice([hand for hand in hands if hand.is_free] or hands)
         if fault == "broker":
             assert self.asked.broker is not None
             process = await asyncio.create_subprocess_shell(self.asked.broker)
@@ -286,7 +308,7 @@ class Chaos:
     async def _settle(self, hands: list[Hand], admin: AIOKafkaAdminClient) -> None:
         """Wait until the journal is read to its end and no run goes on: then its workers have no tick left to write."""
         progress, calm = _Progress(), 0
-        while calm < 3:
+        while calm < 3 or any(hand.is_aimed for hand in hands):
             for hand in hands:
                 hand.look_after()
             committed, end = await self._committed(admin), await asyncio.to_thread(self._end)
