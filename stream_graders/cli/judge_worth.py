@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from ..asking import Ask
 from ..config import load_fleet
 from ..events import from_json
 from ..session import Effect
-from ..verdicts import JudgeRequest
+from ..verdicts import JudgeRequest, Rule
 from .errors import Exit, UserError, leave
 from .places import LAST, topic_of
 from .runs import Graded, records
@@ -164,20 +165,29 @@ def calibrate(
         leave(Exit.GATE_MISSED)
 
 
-def _items(path: Path) -> list[dict[str, Any]]:
-    """The labelled items, one a line: ``label``, and ``judge`` (a score), or ``input`` (what the judge is to be shown), or both."""
+def lines_of(path: Path) -> Iterator[tuple[int, Any]]:
+    """The JSON values of a file, one a line, each with the number of its line.
+
+    Raises:
+        UserError: it cannot be read, or a line is no JSON.
+    """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({type(error).__name__})") from error
-    items = []
     for n, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            value = from_json(line)
+            yield n, from_json(line)
         except ValueError as error:
             raise UserError(f"{path.name}:{n}: is no JSON") from error
+
+
+def _items(path: Path) -> list[dict[str, Any]]:
+    """The labelled items, one a line: ``label``, and ``judge`` (a score), or ``input`` (what the judge is to be shown), or both."""
+    items = []
+    for n, value in lines_of(path):
         label = value.get("label") if isinstance(value, dict) else None
         judge = value.get("judge") if isinstance(value, dict) else None
         if isinstance(label, bool) or not isinstance(label, int | float):
@@ -209,8 +219,8 @@ async def _ask(
         for n, item in enumerate(items):
             if not isinstance(item["input"], dict):
                 continue
-            for time in range(repeats):
-                score = await _score(made, item["input"], item["scale"], model, f"{n}/{time}")
+            for again in range(repeats):
+                score = await _score(made, item["input"], item["scale"], model, f"{n}/{again}")
                 item["repeats"].append(score)
             item["judge"] = item["repeats"][0]
             shown = {**item["input"], "highest": f"{item['scale'][1]:g}"}
@@ -223,17 +233,23 @@ async def _ask(
 
 
 async def _score(made: Any, shown: dict[str, str], scale: tuple[float, float], model: str, name: str) -> float | None:
-    from time import time
+    rule: Rule = "binary" if scale[1] == 1 else "clamp"
+    score: float | None = (await asked_once(made, shown, scale, rule, model, name)).get("score")
+    return score
 
-    now = round(time() * 1000)
+
+async def asked_once(
+    made: Any, shown: dict[str, str], scale: tuple[float, float], rule: Rule, model: str, name: str
+) -> dict[str, Any]:
+    """A judge's answer to a question of no run. Questions with different names are never taken for one another."""
+    now = round(time.time() * 1000)
     request = JudgeRequest(
         id=name, run_id=name, suite="calibration", check="calibration", check_version="", grader="calibration",
-        model=model, rule="binary" if scale[1] == 1 else "clamp", scale=scale, pass_at=None, input=shown, truncated=False,
+        model=model, rule=rule, scale=scale, pass_at=None, input=shown, truncated=False,
         flags=(), inclusion_probability=1.0, budget={}, asked_at=now, due=now + 600_000, tenant=name,
     )  # fmt: skip
-    answer = await made.judge.answer(request)
-    score: float | None = answer.get("score")
-    return score
+    answer: dict[str, Any] = await made.judge.answer(request)
+    return answer
 
 
 def _probe(found: Sequence[float | None], items: Sequence[dict[str, Any]]) -> dict[str, Any]:

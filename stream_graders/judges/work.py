@@ -34,8 +34,8 @@ class Made:
         self.cache.close()
 
 
-def made(file: JudgesFile) -> Made:
-    """The judge of a file.
+def made(file: JudgesFile, *, remembers: bool = True) -> Made:
+    """The judge of a file; if it ``remembers`` nothing, it neither reads nor touches the answers of before.
 
     Raises:
         JudgesError: a key is not set, or a client's library is not installed.
@@ -47,8 +47,10 @@ def made(file: JudgesFile) -> Made:
     stamina.instrumentation.set_on_retry_hooks([])  # It would log each retry with whatever it was handed.
     metrics = JudgeMetrics()
     ledger = Ledger(":memory:" if folder is None else folder / "ledger.sqlite", file.share)
-    cached = Cache(":memory:" if folder is None else folder / "answers.sqlite", file.cache_days)
-    cached.forget_old()
+    cached = Cache(":memory:", 0)
+    if remembers:
+        cached = Cache(":memory:" if folder is None else folder / "answers.sqlite", file.cache_days)
+        cached.forget_old()
     providers = {
         name: Provider(
             name,
