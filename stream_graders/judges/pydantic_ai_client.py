@@ -33,6 +33,8 @@ _KINDS: tuple[tuple[type[exceptions.ModelAPIError], Kind], ...] = (
     (exceptions.ModelHTTPError, "rejected"),
 )
 """The first that fits counts."""
+_ANTHROPIC = "https://api.anthropic.com"
+"""Said, for the library would rather take it from an environment variable: a key goes where the judges' file says."""
 _UNSENT = ("pool", "connect")
 """The phases of a connection in which a request has certainly reached nobody."""
 
@@ -48,7 +50,7 @@ class PydanticAIClient:
     """One model of one provider. The library's own retries are off."""
 
     def __init__(self, form: Literal["openai", "anthropic"], base_url: str | None, model: str, key: str) -> None:
-        """What speaks a provider's form to an address, without one to the provider's own."""
+        """What speaks a provider's form to an address, without one to Anthropic's own."""
         # Which knobs were left out is read from the request itself; the library would say it once more on our output.
         warnings.filterwarnings("ignore", r"Sampling parameters ", UserWarning)
         self._http = httpx2.AsyncClient(event_hooks={"request": [_look]})
@@ -105,7 +107,9 @@ def _model_of(form: str, base_url: str | None, model: str, key: str, http: httpx
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
-    return AnthropicModel(model, provider=AnthropicProvider(base_url=base_url, api_key=key, http_client=http))
+    return AnthropicModel(
+        model, provider=AnthropicProvider(base_url=base_url or _ANTHROPIC, api_key=key, http_client=http)
+    )
 
 
 def _form(call: Call) -> ModelRequestParameters:

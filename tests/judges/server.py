@@ -100,6 +100,8 @@ class ScriptedServer:
         self.script = script
         self.asked: list[Body] = []
         self.paths: list[str] = []
+        self.keys: list[str] = []
+        """The keys that came along."""
         self.closing = threading.Event()
         outer = self
         lock = threading.Lock()
@@ -112,9 +114,11 @@ class ScriptedServer:
                 with lock:
                     n = len(outer.asked)
                     outer.asked.append(body)
-                    outer.paths.append(self.path)
+                    outer.paths.append(self.path.partition("?")[0])
+                    bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
+                    outer.keys.append(self.headers.get("X-Api-Key", bearer))
                 does = outer.script(n, body)
-                outer._answer(self, as_anthropic(does) if self.path.partition("?")[0] == "/v1/messages" else does)
+                outer._answer(self, as_anthropic(does) if outer.paths[n] == "/v1/messages" else does)
 
             def log_message(self, *args: Any) -> None:
                 """Nobody reads it."""

@@ -83,6 +83,17 @@ def test_a_fault_has_a_kind_and_is_one_try(client: str, does: Does, kind: str, r
         assert told.value.__cause__ is None
 
 
+def test_the_key_and_the_address_are_those_of_the_judges_file(client: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for library in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{library}_API_KEY", "another key")
+        monkeypatch.setenv(f"{library}_BASE_URL", "http://127.0.0.1:1")
+    with ScriptedServer(always(scores(1))) as server:
+        called(client, server)
+        assert server.keys == ["k"]
+    own = PydanticAIClient("anthropic", None, "claude-haiku-4-5", "k")
+    assert str(own._model.base_url).rstrip("/") == "https://api.anthropic.com"
+
+
 SECRET = "what a run said"
 
 
