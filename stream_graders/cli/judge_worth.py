@@ -55,7 +55,7 @@ def estimate(
     runs: set[str] = set()
     spans: list[int] = []
     for effect in records(graded, files) if topic is None else _of_topic(graded, topic, last or LAST, spans):
-        if isinstance(effect, Ask):
+        if isinstance(effect, Ask) and effect.record.rule != "probe":
             asked.append(effect.record)
         elif hasattr(effect, "record"):
             runs.add(effect.record.run_id if hasattr(effect.record, "run_id") else effect.record.verdict.run_id)

@@ -24,6 +24,7 @@ from .ledger import Cost, Ledger, Limit
 from .limits import Gate
 from .metrics import JudgeMetrics
 from .parsing import Parsed, parse
+from .probes import Probes
 from .settings import JudgesFile, ModelSettings
 
 log = logging.getLogger("stream_graders.judges")
@@ -68,9 +69,10 @@ class Judge:
         ledger: Ledger,
         cached: Cache,
         metrics: JudgeMetrics,
+        probes: Probes,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._file, self._providers = file, providers
+        self._file, self._providers, self._probes = file, providers, probes
         self._ledger, self._cache, self._metrics, self._clock = ledger, cached, metrics, clock
 
     def is_over(self, request: JudgeRequest) -> bool:
@@ -79,6 +81,10 @@ class Judge:
 
     async def answer(self, request: JudgeRequest) -> Answer:
         """The answer to a request, before its deadline; never raises for what a model or provider does."""
+        if request.rule == "probe":
+            answer = await self._probes.answer(request, self._left(request))
+            self._metrics.answered(request.grader, answer)
+            return answer
         names = [request.model, *request.panel]
         votes = await asyncio.gather(*(self._vote(request, name) for name in names))
         answer = votes[0] if len(votes) == 1 else together(request, names, votes)

@@ -29,6 +29,9 @@ class JudgeMetrics:
         self.clamped = self._counter("clamped", "Scores off the scale that were taken as its end.", "grader")
         self.suspect = self._counter("suspect", "Answers flagged: a refusal, a planted answer.", "flag")
         self.escalated = self._counter("escalated", "Requests that a second judge was asked about.")
+        self.looks = self._counter(
+            "probe_looks", "Assertions that were looked at, by how that ended.", "target", "outcome"
+        )
         self.bad = self._counter("bad_requests", "Records of the requests' topic that are no request.")
         self.under_way = self._gauge("calls_under_way", "Calls that wait for a reply.", "model")
         self.waiting = self._gauge("requests_waiting", "Requests that were read and have no answer yet.")

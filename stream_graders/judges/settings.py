@@ -1,19 +1,23 @@
 """The judge worker's own file: which models there are under which names, what they cost, and what may be spent."""
 
 import os
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ..matching.durations import milliseconds
+from ..matching.paths import parse
 from .calls import Mode
 
 Seconds = Annotated[float, BeforeValidator(lambda value: milliseconds(value) / 1000)]
 Positive = Annotated[int, Field(gt=0)]
+PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""Where a probe's path takes something from the assertion."""
 
 
 class JudgesError(ValueError):
@@ -83,10 +87,48 @@ class ModelSettings(_Model):
     limits: Limits = Limits()
 
 
+class KindSettings(_Model):
+    """How assertions of one kind are looked at: GET, and nothing else."""
+
+    path: str
+    """Where, under the target's ``base_url``; ``{name}`` stands for what the assertion gives under that name."""
+    field: str | None = None
+    """Where the value lies in the JSON that comes back; without it the value is whether the thing is there."""
+
+    @field_validator("path")
+    @classmethod
+    def _is_path(cls, value: str) -> str:
+        if not value.startswith("/") or set(PLACE.sub("", value)) & set("{}#") or ".." in value:
+            raise ValueError("should be a path like /orders/{order}, without .. and with names in the braces")
+        return value
+
+    @field_validator("field")
+    @classmethod
+    def _is_field(cls, value: str | None) -> str | None:
+        if value is not None:
+            parse(value)
+        return value
+
+
+class ProbeSettings(_Model):
+    """A system whose state may be looked at. What is not listed here is not asked."""
+
+    base_url: Annotated[str, Field(pattern=r"^https?://[^/?#\s@]+(/[^?#\s]*)?$")]
+    key_variable: str | None = None
+    """The environment variable that holds what is sent as bearer token."""
+    timeout: Seconds = 5.0
+    """Of one look."""
+    at_once: Positive = 4
+    """Looks that may be under way together."""
+    kinds: Annotated[dict[str, KindSettings], Field(min_length=1)]
+
+
 class JudgesFile(_Model):
     """The whole file."""
 
-    models: Annotated[dict[str, ModelSettings], Field(min_length=1)]
+    models: dict[str, ModelSettings] = {}
+    probes: dict[str, ProbeSettings] = {}
+    """By the name of the target."""
     limits: Limits = Limits()
     """Of all models together."""
     share: Annotated[float, Field(gt=0, le=1)] = 1.0
@@ -94,6 +136,12 @@ class JudgesFile(_Model):
     folder: str | None = None
     """Where answers are cached and what was spent is kept. Workers of one machine may share it."""
     cache_days: Annotated[int, Field(ge=0)] = 30
+
+    @model_validator(mode="after")
+    def _asks_somebody(self) -> Self:
+        if not self.models and not self.probes:
+            raise ValueError("should have one of models and probes: there is nobody to ask")
+        return self
 
     @model_validator(mode="after")
     def _prices_are_known(self) -> Self:
@@ -124,17 +172,15 @@ def load(path: Path) -> JudgesFile:
         raise JudgesError("\n".join(line.replace(": : Value error,", ":") for line in told)) from error
 
 
-def key_of(model: ModelSettings, name: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The key of a model, from the environment.
+def key_of(variable: str | None, place: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The key of what stands at a place of the file, from the environment; empty where it needs none.
 
     Raises:
         JudgesError: the variable is not set.
     """
-    if model.key_variable is None:
-        return ""
-    key = environment.get(model.key_variable, "")
-    if not key:
-        raise JudgesError(f"models.{name}: the variable {model.key_variable} is not set; it holds the model's key")
+    key = "" if variable is None else environment.get(variable, "")
+    if variable is not None and not key:
+        raise JudgesError(f"{place}: the variable {variable} is not set; it holds the key")
     return key
 
 
@@ -144,7 +190,7 @@ def client_of(model: ModelSettings, name: str) -> Any:
     Raises:
         JudgesError: its key is not set, or its library is not installed.
     """
-    key = key_of(model, name)
+    key = key_of(model.key_variable, f"models.{name}")
     try:
         from .openai_client import OpenAIClient
 

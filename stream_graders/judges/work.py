@@ -10,6 +10,7 @@ from .judge import Judge, Provider
 from .ledger import Ledger
 from .limits import Gate
 from .metrics import JudgeMetrics
+from .probes import Probes
 from .settings import JudgesFile, client_of
 
 
@@ -22,11 +23,13 @@ class Made:
     ledger: Ledger
     cache: Cache
     providers: dict[str, Provider]
+    probes: Probes
 
     async def close_clients(self) -> None:
         """Give back the clients' connections."""
         for provider in self.providers.values():
             await provider.client.close()
+        await self.probes.close()
 
     def close(self) -> None:
         """Close the files."""
@@ -58,4 +61,5 @@ def made(file: JudgesFile) -> Made:
         )
         for name, model in file.models.items()
     }
-    return Made(Judge(file, providers, ledger, cached, metrics), metrics, ledger, cached, providers)
+    probes = Probes(file.probes, metrics.looks)
+    return Made(Judge(file, providers, ledger, cached, metrics, probes), metrics, ledger, cached, providers, probes)

@@ -39,7 +39,7 @@ def test_the_judge_worker_imports_no_faust() -> None:
 
 GOOD: dict[str, Any] = {"models": {"default": {"base_url": "http://127.0.0.1:1/v1", "model": "m"}}}
 BAD: dict[str, tuple[Any, str]] = {
-    "no model": ({"models": {}}, "judges.yaml: models: Dictionary should have at least 1 item"),
+    "no model": ({"models": {}}, "judges.yaml: should have one of models and probes: there is nobody to ask"),
     "an unknown key": ({**GOOD, "budget": 1}, "judges.yaml: budget: Extra inputs are not permitted"),
     "dollars without prices": (
         {**GOOD, "limits": {"usd_a_day": 5}},
@@ -88,7 +88,7 @@ def test_what_cannot_be_used_ends_the_command_with_one_line(tmp_path: Path) -> N
         tmp_path / "j.yaml", json.dumps({"models": {"a": {**GOOD["models"]["default"], "key_variable": "NO"}}})
     )
     code, told = command("--bootstrap", "127.0.0.1:1", "--judges", str(file))
-    assert (code, told) == (2, "models.a: the variable NO is not set; it holds the model's key")
+    assert (code, told) == (2, "models.a: the variable NO is not set; it holds the key")
     code, told = command("--bootstrap", "127.0.0.1:1", "--judges", str(file), key="short")
     assert (code, "fewer than 16 characters" in told) == (2, True)
 
@@ -97,7 +97,7 @@ NAMES = {
     "requests_total": ("grader", "status", "code"), "expired_total": (), "calls_total": ("model", "outcome"),
     "tokens_total": ("model", "kind"), "cost_micro_usd_total": ("model",), "cache_total": ("how",),
     "budget_refusals_total": ("unit",), "unreadable_total": ("code",), "clamped_total": ("grader",),
-    "suspect_total": ("flag",), "escalated_total": (), "bad_requests_total": (), "calls_under_way": ("model",),
+    "suspect_total": ("flag",), "probe_looks_total": ("target", "outcome"), "escalated_total": (), "bad_requests_total": (), "calls_under_way": ("model",),
     "requests_waiting": (), "oldest_request_timestamp_seconds": (), "breaker_open": ("model",),
     "budget_used_ratio": ("window",), "call_seconds": ("model",),
 }  # fmt: skip
