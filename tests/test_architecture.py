@@ -80,6 +80,11 @@ BREAKS = {
         "from ..judges import parsing",
         "The worker asks no judge itself, and knows no client of one BROKEN",
     ),
+    "a command calls a model itself": (
+        "cli/judge.py",
+        "import pydantic_ai",
+        "Only judges/ knows what speaks to providers BROKEN",
+    ),
     "an edge builds on Faust": (
         "metrics.py",
         "import faust",

@@ -54,20 +54,24 @@ class Reply:
 class Fault(Exception):  # noqa: N818  (a fault of the provider's, of which most are retried: no error of ours)
     """A call that gave no reply. It repeats no word of the provider's: that may quote the run."""
 
-    def __init__(self, kind: Kind, *, retry_after: float | None = None, sent: bool = True) -> None:
+    def __init__(
+        self, kind: Kind, *, retry_after: float | None = None, sent: bool = True, refuses: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(kind)
         self.kind: Kind = kind
         self.retry_after = retry_after
         """Seconds that the provider asks to wait."""
         self.sent = sent
         """False if the request certainly never reached the provider, so that it costs nothing."""
+        self.refuses = refuses
+        """The knobs that the model does not take, if that is why."""
 
 
 class Client(Protocol):
     """Calls the models of one provider."""
 
     async def call(self, call: Call) -> Reply:
-        """One try, without retries.
+        """One try, without retries but for one without the knobs that the model refuses.
 
         Raises:
             Fault: no reply came.

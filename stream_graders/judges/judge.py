@@ -115,7 +115,7 @@ class Judge:
         nonce = secrets.token_hex(4) if settings.mode == "prompt_only" else None
         prompt = prompts.build(request.input, request.scale, secrets.token_hex(3), nonce)
         key = cache.key_of(
-            PROMPT_VERSION, settings.base_url, settings.model, settings.mode, sorted(settings.knobs),
+            PROMPT_VERSION, settings.provider, settings.base_url, settings.model, settings.mode, sorted(settings.knobs),
             settings.max_output_tokens, prompt.stable, request.rule, request.scale, request.tenant,
         )  # fmt: skip
         try:

@@ -1,12 +1,13 @@
 """Judges behind any endpoint that speaks OpenAI's chat completions: OpenAI itself, vLLM, Ollama, llama.cpp."""
 
-import asyncio
 from typing import Any
+from urllib.parse import urlsplit
 
 import openai
 from openai import AsyncOpenAI
 
 from .calls import Call, Fault, Kind, Reply, Usage
+from .knobs import Learnt, refused
 
 _FINISHES = {"stop": "stop", "length": "length", "content_filter": "filter"}
 _CONNECT = 5.0
@@ -18,33 +19,17 @@ class OpenAIClient:
     def __init__(self, base_url: str, model: str, key: str) -> None:
         self._model = model
         self._client = AsyncOpenAI(base_url=base_url, api_key=key or "none", max_retries=0)
-        self._refused: set[str] = set()
-        """Knobs that the model does not take after all; learnt once."""
+        # Its newer models refuse the older name; many servers of others know no other.
+        self._limit = "max_completion_tokens" if urlsplit(base_url).hostname == "api.openai.com" else "max_tokens"
+        self._learnt = Learnt()
 
     async def call(self, call: Call) -> Reply:
-        knobs = {name: value for name, value in call.knobs.items() if name not in self._refused}
-        try:
-            return await self._call(call, knobs)
-        except openai.BadRequestError as error:
-            named = [name for name in knobs if name in str(error)]
-            if not named:
-                raise _fault(error) from None
-        self._refused.update(named)
-        try:
-            return await self._call(call, {name: value for name, value in knobs.items() if name not in named})
-        except openai.BadRequestError as error:
-            raise _fault(error) from None
+        return await self._learnt.call(call, self._once)
 
     async def close(self) -> None:
         await self._client.close()
 
-    async def _call(self, call: Call, knobs: dict[str, float]) -> Reply:
-        """One request.
-
-        Raises:
-            Fault: no reply came.
-            BadRequestError: the endpoint refused it as it stands.
-        """
+    async def _once(self, call: Call, knobs: dict[str, float]) -> Reply:
         forms: dict[str, Any] = {
             "native_schema": {"type": "json_schema", "json_schema": {"name": "verdict", "schema": call.schema}},
             "json_object": {"type": "json_object"},
@@ -52,19 +37,18 @@ class OpenAIClient:
         form = {"response_format": forms[call.mode]} if call.mode in forms else {}
         create: Any = self._client.chat.completions.create
         try:
-            async with asyncio.timeout(call.timeout):  # The library's own counts each read anew.
-                told = await create(
-                    model=self._model,
-                    messages=[{"role": "system", "content": call.system}, {"role": "user", "content": call.user}],
-                    max_tokens=call.max_output_tokens,
-                    timeout=openai.Timeout(call.timeout, connect=min(_CONNECT, call.timeout)),
-                    **form,
-                    **knobs,
-                )
+            told = await create(
+                model=self._model,
+                messages=[{"role": "system", "content": call.system}, {"role": "user", "content": call.user}],
+                timeout=openai.Timeout(call.timeout, connect=min(_CONNECT, call.timeout)),
+                **{self._limit: call.max_output_tokens},
+                **form,
+                **knobs,
+            )
             return _reply(told, knobs)
-        except openai.BadRequestError:
-            raise
-        except (openai.OpenAIError, TimeoutError, AttributeError, TypeError, ValueError, IndexError) as error:
+        except openai.BadRequestError as error:
+            raise Fault(_of_status(error), refuses=refused(str(error), knobs)) from None
+        except (openai.OpenAIError, AttributeError, TypeError, ValueError, IndexError) as error:
             raise _fault(error) from None
 
 
@@ -86,7 +70,7 @@ def _reply(told: Any, knobs: dict[str, float]) -> Reply:
 
 def _fault(error: Exception) -> Fault:
     """The kind of an exception of the library's, or of what its reading of a strange body raised."""
-    if isinstance(error, TimeoutError | openai.APITimeoutError):
+    if isinstance(error, openai.APITimeoutError):
         return Fault("timeout")
     if isinstance(error, openai.APIConnectionError):
         cause = str(error.__cause__ or "")

@@ -68,10 +68,12 @@ class Limits(_Model):
 class ModelSettings(_Model):
     """One judge."""
 
-    base_url: str
     model: str
-    provider: Literal["openai"] = "openai"
-    """Which client library speaks to it."""
+    provider: Literal["openai", "anthropic", "pydantic-ai:openai"] = "openai"
+    """Whose form is spoken to it, and where there is a choice, through which library."""
+    base_url: str | None = None
+    """Its address. Only Anthropic has one of its own: OpenAI's form is spoken by many, and what was meant for a server of
+    one's own must not go to a provider because a line was forgotten."""
     key_variable: str | None = None
     """The environment variable that holds its key: a key never stands in a file."""
     mode: Mode = "native_schema"
@@ -85,6 +87,14 @@ class ModelSettings(_Model):
     tokens_per_minute: Positive = 1_000_000
     prices: Prices | None = None
     limits: Limits = Limits()
+
+    @model_validator(mode="after")
+    def _provider_can(self) -> Self:
+        if self.base_url is None and self.provider != "anthropic":
+            raise ValueError("has no base_url: name the address of its endpoint")
+        if self.mode == "json_object" and self.provider == "anthropic":
+            raise ValueError("Anthropic has no json_object: set mode to native_schema or prompt_only")
+        return self
 
 
 class KindSettings(_Model):
@@ -169,7 +179,8 @@ def load(path: Path) -> JudgesFile:
         raise JudgesError(f"{path.name}: is no YAML: {' '.join(str(error).split())[:200]}") from error
     except ValidationError as error:
         told = [f"{path.name}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
-        raise JudgesError("\n".join(line.replace(": : Value error,", ":") for line in told)) from error
+        told = [line.replace(": : ", ": ").replace(": Value error, ", ": ") for line in told]
+        raise JudgesError("\n".join(told)) from error
 
 
 def key_of(variable: str | None, place: str, environment: Mapping[str, str] = os.environ) -> str:
@@ -188,14 +199,30 @@ def client_of(model: ModelSettings, name: str) -> Any:
     """What calls a model.
 
     Raises:
-        JudgesError: its key is not set, or its library is not installed.
+        JudgesError: its key is not set, its library is not installed, or it takes no schema and is to be held to one.
     """
     key = key_of(model.key_variable, f"models.{name}")
     try:
-        from .openai_client import OpenAIClient
+        if model.provider == "openai":
+            from .openai_client import OpenAIClient
 
-        return OpenAIClient(model.base_url, model.model, key)
+            return OpenAIClient(model.base_url or "", model.model, key)
     except ImportError as error:
         raise JudgesError(
             f"models.{name}: {error.name} is not installed; pip install 'stream-graders[judges]'"
         ) from error
+    try:
+        from .pydantic_ai_client import NoSchemaError, PydanticAIClient
+
+        client = PydanticAIClient(
+            "anthropic" if model.provider == "anthropic" else "openai", model.base_url, model.model, key
+        )
+    except ImportError as error:
+        raise JudgesError(
+            f"models.{name}: {error.name} is not installed; pip install 'stream-graders[judges-providers]'"
+        ) from error
+    try:
+        client.check(model.mode)
+    except NoSchemaError as error:
+        raise JudgesError(f"models.{name}: {error} takes no schema; set mode to prompt_only") from error
+    return client

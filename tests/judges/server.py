@@ -5,7 +5,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -35,7 +35,10 @@ def says(
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
     }  # fmt: skip
     if usage is not None:
-        body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
+        body["usage"] = {
+            "prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage),
+            "prompt_tokens_details": {"cached_tokens": 30},
+        }  # fmt: skip
     return Does(body=body)
 
 
@@ -49,17 +52,54 @@ def fails(status: int, code: str = "", *, headers: dict[str, str] | None = None,
     return Does(status, {"error": {"message": message, "type": "e", "code": code}}, headers or {})
 
 
+_STOPS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
+_TYPES = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error", 529: "overloaded_error"}  # fmt: skip
+_TOLD = {
+    "insufficient_quota": "Your credit balance is too low to access the Anthropic API.",
+    "context_length_exceeded": "prompt is too long: 210000 tokens > 200000 maximum",
+}
+
+
+def as_anthropic(does: Does) -> Does:
+    """The same in Anthropic's form; what is no reply and no error of OpenAI's form stays as it is."""
+    if not isinstance(does.body, dict) or ("error" not in does.body and "choices" not in does.body):
+        return does
+    if does.status != 200:
+        error = does.body["error"]
+        status = 400 if error["code"] == "insufficient_quota" else does.status  # It has no 429 for that.
+        told = {"type": _TYPES.get(status, "api_error"), "message": _TOLD.get(error["code"], error["message"])}
+        return replace(does, status=status, body={"type": "error", "error": told})
+    if not does.body.get("choices"):
+        return does
+    [choice] = does.body["choices"]
+    text, usage = choice["message"]["content"], does.body.get("usage")
+    counted = usage and {
+        "input_tokens": usage["prompt_tokens"] - 30, "cache_read_input_tokens": 30, "cache_creation_input_tokens": 0,
+        "output_tokens": usage["completion_tokens"],
+    }  # fmt: skip
+    stop = "refusal" if choice["message"].get("refusal") else _STOPS[choice["finish_reason"]]
+    body = {
+        "id": "m", "type": "message", "role": "assistant", "model": does.body["model"], "stop_sequence": None,
+        "content": [] if text is None else [{"type": "text", "text": text}], "stop_reason": stop,
+    }  # fmt: skip
+    return replace(does, body={**body, "usage": counted} if counted else body)
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256  # With the usual five, clients that come together on a busy machine are not let in.
 
 
 class ScriptedServer:
-    """Listens on a free port of 127.0.0.1. ``script`` says what to do with the n-th request, from 0, and its body."""
+    """Listens on a free port of 127.0.0.1. ``script`` says what to do with the n-th request, from 0, and its body.
+
+    What comes to Anthropic's path is answered in Anthropic's form.
+    """
 
     def __init__(self, script: Callable[[int, Body], Does]) -> None:
         self.script = script
         self.asked: list[Body] = []
+        self.paths: list[str] = []
         self.closing = threading.Event()
         outer = self
         lock = threading.Lock()
@@ -72,7 +112,9 @@ class ScriptedServer:
                 with lock:
                     n = len(outer.asked)
                     outer.asked.append(body)
-                outer._answer(self, outer.script(n, body))
+                    outer.paths.append(self.path)
+                does = outer.script(n, body)
+                outer._answer(self, as_anthropic(does) if self.path.partition("?")[0] == "/v1/messages" else does)
 
             def log_message(self, *args: Any) -> None:
                 """Nobody reads it."""

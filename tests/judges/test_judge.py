@@ -32,7 +32,7 @@ def test_a_score_with_all_that_made_it() -> None:
         "model": "default", "reported": "scripted-1", "knobs": {"temperature": 0, "top_p": 1}, "calls": 1,
         "cache": "miss", "micro_usd": 140, "prices": "2026-11",
     }  # fmt: skip
-    assert judge["usage"] == {"input": 100, "output": 20, "cached": 0}
+    assert judge["usage"] == {"input": 100, "output": 20, "cached": 30}
 
 
 CASES: dict[str, tuple[tuple[Does, ...], str, str, int]] = {

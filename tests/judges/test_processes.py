@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from stream_graders.judges.metrics import JudgeMetrics
-from stream_graders.judges.settings import JudgesError, load
+from stream_graders.judges.settings import JudgesError, ModelSettings, client_of, load
 from tests.cli.commands import command as cli
 from tests.integration.harness import written
 
-CLIENTS = ("openai", "stamina", "aiolimiter", "httpx2", "stream_graders.judges")
+CLIENTS = ("openai", "pydantic_ai", "anthropic", "stamina", "aiolimiter", "httpx2", "stream_graders.judges")
 
 
 def imported(module: str) -> set[str]:
@@ -32,6 +32,14 @@ def test_the_worker_imports_nothing_that_asks_a_judge(module: str) -> None:
     assert not {name for name in found for client in CLIENTS if name == client or name.startswith(f"{client}.")}
 
 
+def test_a_judge_worker_that_speaks_openais_form_alone_loads_no_second_library(tmp_path: Path) -> None:
+    file = written(tmp_path / "judges.yaml", json.dumps(GOOD))
+    module = f"stream_graders.judges.work as w, stream_graders.judges.settings as s; w.made(s.load(__import__('pathlib').Path({str(file)!r})))"
+    found = imported(module)
+    assert "openai" in found
+    assert not {"pydantic_ai", "anthropic"} & found
+
+
 def test_the_judge_worker_imports_no_faust() -> None:
     found = imported("stream_graders.judges.loop, stream_graders.judges.work, stream_graders.cli.judge")
     assert not {"faust", "mode"} & found
@@ -46,6 +54,18 @@ BAD: dict[str, tuple[Any, str]] = {
         "models.default has no prices, and limits are in dollars: add `prices`, or limit tokens or calls",
     ),
     "a share above all": ({**GOOD, "share": 2}, "judges.yaml: share: Input should be less than or equal to 1"),
+    "no address": (
+        {"models": {"a": {"model": "m"}}},
+        "judges.yaml: models.a: has no base_url: name the address of its endpoint",
+    ),
+    "a form that Anthropic has not": (
+        {"models": {"a": {"model": "m", "provider": "anthropic", "mode": "json_object"}}},
+        "judges.yaml: models.a: Anthropic has no json_object: set mode to native_schema or prompt_only",
+    ),
+    "a provider that nobody speaks to": (
+        {"models": {"a": {"model": "m", "provider": "bedrock"}}},
+        "judges.yaml: models.a.provider: Input should be 'openai', 'anthropic' or 'pydantic-ai:openai'",
+    ),
     "no yaml": ("{", "judges.yaml: is no YAML"),
 }
 
@@ -57,6 +77,21 @@ def test_a_bad_file_is_told_in_a_line(tmp_path: Path, value: Any, message: str) 
         load(written(tmp_path / "judges.yaml", text))
     assert message in str(told.value)
     assert "\n" not in str(told.value)
+
+
+def test_a_model_that_takes_no_schema_is_told_at_the_start() -> None:
+    asked = {"model": "claude-3-haiku-20240307", "provider": "anthropic"}
+    with pytest.raises(JudgesError) as told:
+        client_of(ModelSettings.model_validate(asked), "a")
+    assert str(told.value) == "models.a: claude-3-haiku-20240307 takes no schema; set mode to prompt_only"
+    client_of(ModelSettings.model_validate({**asked, "mode": "prompt_only"}), "a")
+
+
+def test_a_library_that_is_not_installed_is_named_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_ai", None)
+    monkeypatch.delitem(sys.modules, "stream_graders.judges.pydantic_ai_client", raising=False)
+    with pytest.raises(JudgesError, match=r"^models\.a: .* pip install 'stream-graders\[judges-providers\]'$"):
+        client_of(ModelSettings.model_validate({"model": "claude-haiku-4-5", "provider": "anthropic"}), "a")
 
 
 def test_a_good_file_has_a_day_and_an_hour(tmp_path: Path) -> None:
