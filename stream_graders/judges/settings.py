@@ -69,7 +69,7 @@ class ModelSettings(_Model):
     provider: Literal["openai"] = "openai"
     """Which client library speaks to it."""
     key_variable: str | None = None
-    """The environment variable that holds its key: a key never stands in a file."""
+    """The environment variable that holds its key, or with ``_FILE`` behind its name the file of the key: none stands in this one."""
     mode: Mode = "native_schema"
     knobs: list[Literal["temperature", "top_p"]] = ["temperature", "top_p"]
     """Those that it advertises; they are pinned."""
@@ -125,14 +125,22 @@ def load(path: Path) -> JudgesFile:
 
 
 def key_of(model: ModelSettings, name: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The key of a model, from the environment.
+    """The key of a model, from the environment or from the file that it names.
 
     Raises:
-        JudgesError: the variable is not set.
+        JudgesError: neither variable is set, or the file holds no key.
     """
     if model.key_variable is None:
         return ""
-    key = environment.get(model.key_variable, "")
+    of_file = f"{model.key_variable}_FILE"
+    key, path = environment.get(model.key_variable, ""), environment.get(of_file, "")
+    if path and not key:
+        try:
+            key = Path(path).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise JudgesError(f"models.{name}: {of_file}: {path} cannot be read ({type(error).__name__})") from None
+        if not key:
+            raise JudgesError(f"models.{name}: {of_file}: {path} is empty; it holds the model's key")
     if not key:
         raise JudgesError(f"models.{name}: the variable {model.key_variable} is not set; it holds the model's key")
     return key
