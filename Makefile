@@ -55,6 +55,7 @@ requirements: COMPILE := $(BIN)/pip-compile --quiet --strip-extras --generate-ha
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 requirements: $(DEV)  ## pin the dependencies anew: make requirements ARGS=--upgrade
 	$(COMPILE) $(ARGS) --output-file requirements/runtime.txt pyproject.toml
+	$(COMPILE) $(ARGS) --extra judges --output-file requirements/judges.txt pyproject.toml
 	$(COMPILE) $(ARGS) --extra demo --output-file requirements/demo.txt pyproject.toml requirements/build.in
 	$(COMPILE) $(ARGS) --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
 	$(COMPILE) $(ARGS) --output-file requirements/mutation.txt requirements/mutation.in

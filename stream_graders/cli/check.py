@@ -15,7 +15,7 @@ from .errors import Exit, leave
 from .places import LAST, topic_of
 from .report import counted
 from .runs import Graded, records
-from .sharing import with_key
+from .sharing import tell_unsigned, with_key
 
 EXAMPLES = 3
 """Runs that are shown of each outcome of a check."""
@@ -91,6 +91,7 @@ def _try(suites: list[Path], places: list[Path], topic: tuple[str, str] | None, 
     for count, what in left_out:
         if count:
             typer.echo(f"{count} {what}", err=True)
+    tell_unsigned(graded)
     if graded.refused:
         typer.echo(f"{graded.refused.total()} records cannot be read, the first: {graded.first_refusal}", err=True)
     if not counts:

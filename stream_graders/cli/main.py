@@ -311,7 +311,7 @@ def doctor(
     topic: Names = None,
     json: AsJson = False,
 ) -> None:
-    """Look at suites, Kafka, rights, topics, workers, lag and clocks, and say what is wrong and what to do. Changes nothing."""
+    """Look at suites, Kafka, rights, topics, workers, lag, clocks and judges, and say what is wrong and what to do. Changes nothing."""
     from .doctor import Asked, examine
 
     with told():

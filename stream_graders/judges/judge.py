@@ -79,6 +79,12 @@ class Judge:
         """Has its run gone on without an answer? Then one would cost money and settle nothing."""
         return self._left(request) <= 0
 
+    def tell_used(self) -> None:
+        """Tell how much of all judges' limits is used; from time to time too, for at midnight it is nothing."""
+        for window in ("day", "hour"):
+            if caps := self._file.limits.of(window):
+                self._metrics.used.labels(window).set(self._ledger.used(Limit(ALL, window, caps)))
+
     async def answer(self, request: JudgeRequest) -> Answer:
         """The answer to a request, before its deadline; never raises for what a model or provider does."""
         if request.rule == "probe":
@@ -201,11 +207,9 @@ class Judge:
             0 if prices is None else prices.micro_usd(tokens - settings.max_output_tokens, settings.max_output_tokens)
         )
         reserved = self._ledger.reserve(limits, Cost(money, tokens))
-        for limit in limits:
-            if limit.scope == ALL:
-                metrics.used.labels(limit.window).set(self._ledger.used(limit))
+        self.tell_used()
         if isinstance(reserved, str):
-            metrics.refused.labels(reserved.rpartition(" ")[2]).inc()
+            metrics.refused.labels(reserved.rpartition("(")[2].removesuffix(")")).inc()
             return f"the budget of {reserved} is used up"
         try:
             async with asyncio.timeout(max(0.0, self._left(request))):

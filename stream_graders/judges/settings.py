@@ -75,7 +75,7 @@ class ModelSettings(_Model):
     """Its address. Only Anthropic has one of its own: OpenAI's form is spoken by many, and what was meant for a server of
     one's own must not go to a provider because a line was forgotten."""
     key_variable: str | None = None
-    """The environment variable that holds its key: a key never stands in a file."""
+    """The environment variable that holds its key, or with ``_FILE`` behind its name the file of the key: none stands in this one."""
     mode: Mode = "native_schema"
     knobs: list[Literal["temperature", "top_p"]] = ["temperature", "top_p"]
     """Those that it advertises; they are pinned."""
@@ -184,13 +184,23 @@ def load(path: Path) -> JudgesFile:
 
 
 def key_of(variable: str | None, place: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The key of what stands at a place of the file, from the environment; empty where it needs none.
+    """The key of what stands at a place of the file, from the environment or the file that it names; empty where it needs none.
 
     Raises:
-        JudgesError: the variable is not set.
+        JudgesError: neither variable is set, or the file holds no key.
     """
-    key = "" if variable is None else environment.get(variable, "")
-    if variable is not None and not key:
+    if variable is None:
+        return ""
+    of_file = f"{variable}_FILE"
+    key, path = environment.get(variable, ""), environment.get(of_file, "")
+    if path and not key:
+        try:
+            key = Path(path).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise JudgesError(f"{place}: {of_file}: {path} cannot be read ({type(error).__name__})") from None
+        if not key:
+            raise JudgesError(f"{place}: {of_file}: {path} is empty; it holds the key")
+    if not key:
         raise JudgesError(f"{place}: the variable {variable} is not set; it holds the key")
     return key
 

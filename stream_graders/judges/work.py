@@ -49,6 +49,7 @@ def made(file: JudgesFile) -> Made:
         folder.mkdir(parents=True, exist_ok=True)
     stamina.instrumentation.set_on_retry_hooks([])  # It would log each retry with whatever it was handed.
     metrics = JudgeMetrics()
+    metrics.begin(file.models)
     ledger = Ledger(":memory:" if folder is None else folder / "ledger.sqlite", file.share)
     cached = Cache(":memory:" if folder is None else folder / "answers.sqlite", file.cache_days)
     cached.forget_old()

@@ -107,10 +107,10 @@ def test_a_good_file_has_a_day_and_an_hour(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_used_ends_the_command_with_one_line(tmp_path: Path) -> None:
-    def command(*words: str, key: str = "a key that is long enough") -> tuple[int, str]:
+    def command(*words: str, key: str = "a key that is long enough", **more: str) -> tuple[int, str]:
         done = subprocess.run(
             [sys.executable, "-m", "stream_graders.cli.main", "judge", *words],
-            env={"PATH": "", "SG_JUDGE_KEY": key, "PYTHONPATH": str(Path(__file__).parents[2])},
+            env={"PATH": "", "SG_JUDGE_KEY": key, "PYTHONPATH": str(Path(__file__).parents[2]), **more},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         return done.returncode, done.stderr.strip()
@@ -124,6 +124,13 @@ def test_what_cannot_be_used_ends_the_command_with_one_line(tmp_path: Path) -> N
     )
     code, told = command("--bootstrap", "127.0.0.1:1", "--judges", str(file))
     assert (code, told) == (2, "models.a: the variable NO is not set; it holds the key")
+    assert command("--bootstrap", "127.0.0.1:1", "--judges", str(file), NO_FILE=str(missing)) == (
+        2, f"models.a: NO_FILE: {missing} cannot be read (FileNotFoundError)",
+    )  # fmt: skip
+    empty = written(tmp_path / "empty", "\n")
+    assert command("--bootstrap", "127.0.0.1:1", "--judges", str(file), NO_FILE=str(empty)) == (
+        2, f"models.a: NO_FILE: {empty} is empty; it holds the key",
+    )  # fmt: skip
     code, told = command("--bootstrap", "127.0.0.1:1", "--judges", str(file), key="short")
     assert (code, "fewer than 16 characters" in told) == (2, True)
 
@@ -147,6 +154,20 @@ def test_the_names_of_the_metrics_stay() -> None:
         for each in made.values()
     }
     assert found == NAMES
+
+
+def test_what_alerts_wait_for_is_there_before_it_happens() -> None:
+    metrics = JudgeMetrics()
+    metrics.begin(["small"])
+    metrics.answered("g", {"status": "scored"})
+
+    def value(name: str, **labels: str) -> float | None:
+        return metrics.registry.get_sample_value(f"stream_graders_judge_{name}", labels)
+
+    assert value("calls_total", model="small", outcome="auth") == 0
+    assert value("breaker_open", model="small") == 0
+    assert value("budget_refusals_total", unit="micro_usd") == 0
+    assert value("clamped_total", grader="g") == 0
 
 
 def test_chaos_has_no_judge_and_says_so(tmp_path: Path) -> None:
