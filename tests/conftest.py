@@ -18,6 +18,7 @@ SERVED = ("integration", "demo", "kafka")
 SERVICES = ("requires_kafka", "requires_prometheus")
 
 
+@pytest.hookimpl(tryfirst=True)  # Before xdist reads the groups.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test that takes one of the fixtures below carries its marker; `-m 'not requires_kafka'` then means it.
 
