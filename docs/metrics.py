@@ -12,12 +12,14 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
+from stream_graders.judges import canary
 from stream_graders.judges.metrics import JudgeMetrics
 from stream_graders.metrics import LABELS, Metrics, families
 from stream_graders.metrics.groups import IDLE, LONGEST, SERIES
 from stream_graders.sinks.process import SinkMetrics
 from stream_graders.verdicts import Outcome
 
+_NOTHING = canary.drift([canary.Item([1.0, 1.0], [1.0, 1.0], 1.0)], 0.01)
 PAGE = Path(__file__).resolve().parent / "metrics.md"
 
 
@@ -54,6 +56,12 @@ def _page() -> Iterator[str]:
     yield "`stream-graders judge` tells these, on port 9809."
     yield ""
     yield from _table(JudgeMetrics().registry)
+    yield ""
+    yield "## The canary"
+    yield ""
+    yield "`stream-graders judge canary --textfile FILE` writes these for node_exporter's textfile collector."
+    yield ""
+    yield from _table(canary.metrics(_NOTHING, "", 0.0))
     yield ""
     yield "## How many series"
     yield ""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from ..asking import Ask
 from ..config import load_fleet
 from ..events import from_json
 from ..session import Effect
-from ..verdicts import JudgeRequest
+from ..verdicts import JudgeRequest, Rule
 from .errors import Exit, UserError, leave
 from .places import LAST, topic_of
 from .runs import Graded, records
@@ -139,12 +140,13 @@ def calibrate(
     Raises:
         UserError: the labels, or the judges' file, cannot be used.
     """
-    from ..judges import calibration
+    from ..judges import calibration, worth
 
     items = _items(labels)
     probed: dict[str, list[float | None]] = {}
+    of: dict[str, Any] = {}
     if judges is not None:
-        probed = asyncio.run(_ask(items, judges, model, repeats))
+        probed, of = asyncio.run(_ask(items, judges, model, repeats))
     scored = [item for item in items if item["judge"] is not None]
     if len(scored) < 2:
         raise UserError(
@@ -157,6 +159,9 @@ def calibrate(
     if probed:
         told["probes"] = {name: _probe(found, items) for name, found in probed.items()}
         told["model"] = model
+    if of:
+        told |= of
+        told = {"id": worth.calibration_id(told), **told}
     if out is not None:
         out.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
     typer.echo(json.dumps(told) if as_json else "\n".join(_told(told)))
@@ -164,20 +169,29 @@ def calibrate(
         leave(Exit.GATE_MISSED)
 
 
-def _items(path: Path) -> list[dict[str, Any]]:
-    """The labelled items, one a line: ``label``, and ``judge`` (a score), or ``input`` (what the judge is to be shown), or both."""
+def lines_of(path: Path) -> Iterator[tuple[int, Any]]:
+    """The JSON values of a file, one a line, each with the number of its line.
+
+    Raises:
+        UserError: it cannot be read, or a line is no JSON.
+    """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({type(error).__name__})") from error
-    items = []
     for n, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            value = from_json(line)
+            yield n, from_json(line)
         except ValueError as error:
             raise UserError(f"{path.name}:{n}: is no JSON") from error
+
+
+def _items(path: Path) -> list[dict[str, Any]]:
+    """The labelled items, one a line: ``label``, and ``judge`` (a score), or ``input`` (what the judge is to be shown), or both."""
+    items = []
+    for n, value in lines_of(path):
         label = value.get("label") if isinstance(value, dict) else None
         judge = value.get("judge") if isinstance(value, dict) else None
         if isinstance(label, bool) or not isinstance(label, int | float):
@@ -192,9 +206,9 @@ def _items(path: Path) -> list[dict[str, Any]]:
 
 async def _ask(
     items: Sequence[dict[str, Any]], judges: Path, model: str, repeats: int
-) -> dict[str, list[float | None]]:
-    """Ask the judge about each item, ``repeats`` times without its cache, and about its probes."""
-    from ..judges import calibration, work
+) -> tuple[dict[str, list[float | None]], dict[str, Any]]:
+    """Ask the judge about each item, ``repeats`` times without its cache, and about its twins; and which judge and rubrics that was."""
+    from ..judges import calibration, work, worth
     from ..judges.settings import JudgesError, load
 
     try:
@@ -205,35 +219,43 @@ async def _ask(
     if model not in file.models:
         raise UserError(f"{judges.name}: knows no judge {model!r}; it has {', '.join(file.models)}")
     probed: dict[str, list[float | None]] = defaultdict(list)
+    reported: set[str] = set()
     try:
         for n, item in enumerate(items):
             if not isinstance(item["input"], dict):
                 continue
-            for time in range(repeats):
-                score = await _score(made, item["input"], item["scale"], model, f"{n}/{time}")
-                item["repeats"].append(score)
+            for again in range(repeats):
+                answer = await _asked(made, item["input"], item["scale"], model, f"{n}/{again}")
+                item["repeats"].append(answer.get("score"))
+                reported.add(answer.get("judge", {}).get("reported", ""))
             item["judge"] = item["repeats"][0]
             shown = {**item["input"], "highest": f"{item['scale'][1]:g}"}
             for name, twin in calibration.probes(shown).items():
-                probed[name].append(await _score(made, twin, item["scale"], model, f"{n}/{name}"))
+                probed[name].append((await _asked(made, twin, item["scale"], model, f"{n}/{name}")).get("score"))
     finally:
         await made.close_clients()
         made.close()
-    return dict(probed)
+    rubrics = {worth.rubric_of(item["input"], item["scale"]) for item in items if isinstance(item["input"], dict)}
+    judge = {**worth.judge_of(file.models[model]), "reported": sorted(reported - {""})}
+    return dict(probed), {"judge": judge, "rubrics": sorted(rubrics)}
 
 
-async def _score(made: Any, shown: dict[str, str], scale: tuple[float, float], model: str, name: str) -> float | None:
-    from time import time
+async def _asked(made: Any, shown: dict[str, str], scale: tuple[float, float], model: str, name: str) -> dict[str, Any]:
+    return await asked_once(made, shown, scale, "binary" if scale[1] == 1 else "clamp", model, name)
 
-    now = round(time() * 1000)
+
+async def asked_once(
+    made: Any, shown: dict[str, str], scale: tuple[float, float], rule: Rule, model: str, name: str
+) -> dict[str, Any]:
+    """A judge's answer to a question of no run. Questions with different names are never taken for one another."""
+    now = round(time.time() * 1000)
     request = JudgeRequest(
         id=name, run_id=name, suite="calibration", check="calibration", check_version="", grader="calibration",
-        model=model, rule="binary" if scale[1] == 1 else "clamp", scale=scale, pass_at=None, input=shown, truncated=False,
+        model=model, rule=rule, scale=scale, pass_at=None, input=shown, truncated=False,
         flags=(), inclusion_probability=1.0, budget={}, asked_at=now, due=now + 600_000, tenant=name,
     )  # fmt: skip
-    answer = await made.judge.answer(request)
-    score: float | None = answer.get("score")
-    return score
+    answer: dict[str, Any] = await made.judge.answer(request)
+    return answer
 
 
 def _probe(found: Sequence[float | None], items: Sequence[dict[str, Any]]) -> dict[str, Any]:

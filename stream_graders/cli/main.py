@@ -435,6 +435,39 @@ def judge_calibrate(
         calibrate(labels, judges, model, pass_at, repeats, output, as_json=json)
 
 
+@judge_app.command("canary")
+def judge_canary(
+    canary_set: Annotated[Path, typer.Argument(metavar="SET", help="The set, as --record wrote it.")],
+    judges: Annotated[Path, typer.Option("--judges", "-j", envvar="SG_JUDGES", help="The judges' file.")],
+    record: Annotated[bool, typer.Option("--record", help="Write the set, with today's answers.")] = False,
+    items: Annotated[
+        Path | None, typer.Option(help="With --record: judges' requests, or calibrate's labels; JSON Lines.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The judge's name in its file. [default: as recorded, or default]")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=2, max=10, help="With --record: answers to each item a day.")] = 3,
+    alarm: Annotated[
+        float, typer.Option(min=0.001, max=0.5, help="How often to say that a judge changed which has not.")
+    ] = 0.01,
+    textfile: Annotated[
+        Path | None, typer.Option(help="Write the figures here for node_exporter's textfile collector.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Ask a judge its stored set again. Exit codes: 0 as it was, 1 it answers otherwise, 3 it could not be asked."""
+    from . import judge_canary
+    from .errors import UserError
+
+    with told():
+        if record and items is not None:
+            judge_canary.record(canary_set, items, judges, model or "default", repeats)
+        elif record or items is not None:
+            raise UserError("judge canary: --record and --items go together")
+        else:
+            judge_canary.compare(canary_set, judges, model, alarm, textfile, as_json=json)
+
+
 @app.command()
 def simulate(
     bootstrap: Bootstrap,

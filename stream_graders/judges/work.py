@@ -41,8 +41,8 @@ class Made:
         self.cache.close()
 
 
-def made(file: JudgesFile) -> Made:
-    """The judge of a file.
+def made(file: JudgesFile, *, remembers: bool = True) -> Made:
+    """The judge of a file; if it ``remembers`` nothing, it neither reads nor touches the answers of before.
 
     Raises:
         JudgesError: a key is not set, a calibration cannot be read, or a client's library is not installed.
@@ -55,8 +55,10 @@ def made(file: JudgesFile) -> Made:
     metrics = JudgeMetrics()
     metrics.begin(file.models)
     ledger = Ledger(":memory:" if folder is None else folder / "ledger.sqlite", file.share)
-    cached = Cache(":memory:" if folder is None else folder / "answers.sqlite", file.cache_days)
-    cached.forget_old()
+    cached = Cache(":memory:", 0)
+    if remembers:
+        cached = Cache(":memory:" if folder is None else folder / "answers.sqlite", file.cache_days)
+        cached.forget_old()
     worths = worths_of(file)
     providers = {
         name: Provider(

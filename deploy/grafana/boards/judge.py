@@ -137,6 +137,12 @@ BOARD = Board(
                     "percentunit",
                 ),
                 Panel(
+                    "Looks at states",
+                    "By target; one that failed fails its assertion.",
+                    (judged("probe_looks", JUDGES, "target, outcome", "{{target}} {{outcome}}"),),
+                    "ops",
+                ),
+                Panel(
                     "Odd answers",
                     "Asked for again, taken as the scale's end, flagged, or given to a second judge.",
                     (
