@@ -10,8 +10,10 @@ from .judge import Judge, Provider
 from .ledger import Ledger
 from .limits import Gate
 from .metrics import JudgeMetrics
+from .minilm import AbsentError, load
+from .prescreen import Prescreen
 from .probes import Probes
-from .settings import JudgesFile, client_of
+from .settings import JudgesError, JudgesFile, client_of
 
 
 @dataclass
@@ -24,6 +26,7 @@ class Made:
     cache: Cache
     providers: dict[str, Provider]
     probes: Probes
+    prescreen: Prescreen | None
 
     async def close_clients(self) -> None:
         """Give back the clients' connections."""
@@ -32,7 +35,9 @@ class Made:
         await self.probes.close()
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files, and look at nothing more."""
+        if self.prescreen is not None:
+            self.prescreen.close()
         self.ledger.close()
         self.cache.close()
 
@@ -41,9 +46,13 @@ def made(file: JudgesFile) -> Made:
     """The judge of a file.
 
     Raises:
-        JudgesError: a key is not set, or a client's library is not installed.
+        JudgesError: a key is not set, or a client's library or the pre-screen's model is not installed.
         OSError: the folder cannot be made.
     """
+    try:
+        scorer = load() if file.prescreen == "minilm" else None
+    except AbsentError as error:
+        raise JudgesError(f"prescreen: {error}") from error
     folder = None if file.folder is None else Path(file.folder).expanduser()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -63,4 +72,6 @@ def made(file: JudgesFile) -> Made:
         for name, model in file.models.items()
     }
     probes = Probes(file.probes, metrics.looks)
-    return Made(Judge(file, providers, ledger, cached, metrics, probes), metrics, ledger, cached, providers, probes)
+    prescreen = None if scorer is None else Prescreen(scorer)
+    judge = Judge(file, providers, ledger, cached, metrics, probes, prescreen=prescreen)
+    return Made(judge, metrics, ledger, cached, providers, probes, prescreen)
