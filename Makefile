@@ -29,7 +29,7 @@ demo: $(DEMO)  ## show it working, without Java: make demo ARGS='--help'
 	@$(BIN)/stream-graders demo $(ARGS)
 
 test: $(DEV) $(DEPLOYMENT)  ## run every test; on Apache Kafka too where java and mvn are installed: make test ARGS='-k topics'
-	@$(BIN)/pytest $(if $(ARGS),,-n auto --maxprocesses 4 --dist loadgroup) $(ARGS)
+	@$(BIN)/pytest $(if $(ARGS),,-n auto --maxprocesses 4 --no-loadscope-reorder) $(ARGS)
 
 check: $(DEV) $(DEPLOYMENT)  ## format, lint, types, layers, links in the docs, the files in deploy/
 	$(BIN)/ruff format --check .

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -27,12 +27,11 @@ from .parsing import Parsed, parse
 from .prescreen import Prescreen, noted
 from .probes import Probes
 from .settings import JudgesFile, ModelSettings
+from .worth import Worth, rubric_of
 
 log = logging.getLogger("stream_graders.judges")
 
 TRIES = 3
-PROMPT_VERSION = 1
-"""Raised when the prompt or the reading of replies comes to mean something else: answers of before are then not reused."""
 ASK_AGAIN = ("unparseable", "non_numeric", "two_verdicts", "empty")
 """What a reply may be that is asked for once more."""
 NEAR = 0.1
@@ -59,6 +58,8 @@ class Provider:
     settings: ModelSettings
     client: Client
     gate: Gate
+    worths: Sequence[Worth] = ()
+    """Its calibrations that are not void."""
 
 
 class _OutOfTimeError(Exception):
@@ -128,7 +129,7 @@ class Judge:
         nonce = secrets.token_hex(4) if settings.mode == "prompt_only" else None
         prompt = prompts.build(request.input, request.scale, secrets.token_hex(3), nonce)
         key = cache.key_of(
-            PROMPT_VERSION, settings.provider, settings.base_url, settings.model, settings.mode, sorted(settings.knobs),
+            prompts.PROMPT_VERSION, settings.provider, settings.base_url, settings.model, settings.mode, sorted(settings.knobs),
             settings.max_output_tokens, prompt.stable, request.rule, request.scale, request.tenant,
         )  # fmt: skip
         try:
@@ -137,7 +138,11 @@ class Judge:
             log.warning("a request of %s failed: %s", request.grader, type(error).__name__)
             return failed("internal", type(error).__name__)
         self._metrics.cache.labels(how).inc()
-        return {**answer, "judge": {**answer.get("judge", {}), "cache": how, "prompt": key[:16]}}
+        told = {**answer.get("judge", {}), "cache": how, "prompt": key[:16]}
+        rubric = rubric_of(request.input, request.scale)
+        if (worth := next((worth for worth in provider.worths if rubric in worth.rubrics), None)) is not None:
+            told["calibration"] = worth.id
+        return {**answer, "judge": told}
 
     # -- asking --------------------------------------------------------------------------------------------------------
 

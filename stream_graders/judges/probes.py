@@ -124,9 +124,9 @@ class Probes:
             _NotLookedError: it is no answer that can be read.
         """
         if self._session is None:
-            # No cookies: what one look is told must not change what another one sees.
-            self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
-        headers = {"Accept": "application/json"}
+            # No cookies: what one look is told must not change what another one sees. Nothing packed: its size would be unknown.
+            self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False)
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self._keys[name]:
             headers["Authorization"] = f"Bearer {self._keys[name]}"
         body = bytearray()

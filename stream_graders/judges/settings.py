@@ -87,6 +87,8 @@ class ModelSettings(_Model):
     tokens_per_minute: Positive = 1_000_000
     prices: Prices | None = None
     limits: Limits = Limits()
+    calibrations: list[str] = []
+    """Files that ``judge calibrate --output`` wrote, from the folder of this one on."""
 
     @model_validator(mode="after")
     def _provider_can(self) -> Self:
@@ -174,7 +176,7 @@ def load(path: Path) -> JudgesFile:
         JudgesError: it cannot be used.
     """
     try:
-        return JudgesFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        file = JudgesFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise JudgesError(f"{path}: {error.strerror}; name the judges' file with --judges") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -183,6 +185,11 @@ def load(path: Path) -> JudgesFile:
         told = [f"{path.name}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
         told = [line.replace(": : ", ": ").replace(": Value error, ", ": ") for line in told]
         raise JudgesError("\n".join(told)) from error
+    models = {
+        name: model.model_copy(update={"calibrations": [str(path.parent / each) for each in model.calibrations]})
+        for name, model in file.models.items()
+    }
+    return file.model_copy(update={"models": models})
 
 
 def key_of(variable: str | None, place: str, environment: Mapping[str, str] = os.environ) -> str:

@@ -1,5 +1,6 @@
 """What a judge worker is made of, from its file."""
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from .minilm import AbsentError, load
 from .prescreen import Prescreen
 from .probes import Probes
 from .settings import JudgesError, JudgesFile, client_of
+from .worth import worths_of
+
+log = logging.getLogger("stream_graders.judges")
 
 
 @dataclass
@@ -46,7 +50,8 @@ def made(file: JudgesFile) -> Made:
     """The judge of a file.
 
     Raises:
-        JudgesError: a key is not set, or a client's library or the pre-screen's model is not installed.
+        JudgesError: a key is not set, a calibration cannot be read, or a client's library or the pre-screen's model is not
+            installed.
         OSError: the folder cannot be made.
     """
     try:
@@ -62,15 +67,21 @@ def made(file: JudgesFile) -> Made:
     ledger = Ledger(":memory:" if folder is None else folder / "ledger.sqlite", file.share)
     cached = Cache(":memory:" if folder is None else folder / "answers.sqlite", file.cache_days)
     cached.forget_old()
+    worths = worths_of(file)
     providers = {
         name: Provider(
             name,
             model,
             client_of(model, name),
             Gate(model.at_once, model.requests_per_minute, model.tokens_per_minute),
+            [worth for worth in worths[name] if not worth.changed(model)],
         )
         for name, model in file.models.items()
     }
+    for name, model in file.models.items():
+        for worth in worths[name]:
+            if changed := worth.changed(model):
+                log.warning("judge %s: %s is void, for %s changed", name, worth.path, " and ".join(changed))
     probes = Probes(file.probes, metrics.looks)
     prescreen = None if scorer is None else Prescreen(scorer)
     judge = Judge(file, providers, ledger, cached, metrics, probes, prescreen=prescreen)

@@ -1,5 +1,6 @@
 """Probes: what holds, what does not and why, and that nothing but what the file allows is ever asked."""
 
+import gzip
 import json
 import threading
 import time
@@ -112,6 +113,11 @@ FAULTS: dict[str, tuple[Any, str | None, int]] = {
     "a page": (Does(200, b"<html>"), "the target answered with no JSON", 1),
     "deep": (Does(200, b"[" * 60_000), "the target answered with no JSON", 1),
     "long": (Does(200, b'"' + b"x" * 70_000 + b'"'), "the target answered with more than 64 kB", 1),
+    "packed": (
+        Does(200, gzip.compress(b" " * 90_000_000, 1), headers={"Content-Encoding": "gzip"}),
+        "the target answered with more than 64 kB",
+        1,
+    ),
     "hanging": (Does(waits=threading.Event()), "the target did not answer in time", 2),
     "no field": ({"other": 1}, "status is not there", 1),
 }
