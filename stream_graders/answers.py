@@ -16,8 +16,9 @@ ASSERTIONS = 100
 """What a probe may be asked about one run."""
 CAUSE = 200
 """Characters of why an assertion does not hold."""
-_NAMES = ("model", "provider", "reported", "prompt", "knobs", "usage", "micro_usd", "prices", "cache", "calls", "votes",
-    "calibration",
+_NAMES = (
+    "model", "provider", "reported", "prompt", "knobs", "usage", "micro_usd", "prices", "cache", "calls", "votes",
+    "calibration", "prescreen",
 )  # fmt: skip
 """What an answer may tell of how it came about; it goes into the verdict as it is."""
 _TOLD_BYTES = 2_000

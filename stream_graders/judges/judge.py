@@ -21,9 +21,10 @@ from .cache import Cache
 from .calls import FATAL, RETRIED, Call, Client, Fault, Reply
 from .knobs import pinned
 from .ledger import Cost, Ledger, Limit
-from .limits import Gate
+from .limits import Gate, Turn
 from .metrics import JudgeMetrics
 from .parsing import Parsed, parse
+from .prescreen import Prescreen, noted
 from .probes import Probes
 from .settings import JudgesFile, ModelSettings
 from .worth import Worth, rubric_of
@@ -38,10 +39,15 @@ NEAR = 0.1
 MARGIN = 1.0
 """Seconds before its deadline at which a request is given up: its answer has a way to go."""
 
+URGENT = 0.25
+"""The last part of its time in which a question no longer lets others go first."""
+
 ALL = "all judges"
 """The scope of the limits that all models share."""
 
 Answer = dict[str, Any]
+Looked = asyncio.Future[float | None] | None
+"""What the pre-screen is to find, where there is one and the question has a source."""
 
 
 @dataclass
@@ -72,8 +78,9 @@ class Judge:
         metrics: JudgeMetrics,
         probes: Probes,
         clock: Callable[[], float] = time.time,
+        prescreen: Prescreen | None = None,
     ) -> None:
-        self._file, self._providers, self._probes = file, providers, probes
+        self._file, self._providers, self._probes, self._prescreen = file, providers, probes, prescreen
         self._ledger, self._cache, self._metrics, self._clock = ledger, cached, metrics, clock
 
     def is_over(self, request: JudgeRequest) -> bool:
@@ -126,7 +133,7 @@ class Judge:
             settings.max_output_tokens, prompt.stable, request.rule, request.scale, request.tenant,
         )  # fmt: skip
         try:
-            answer, how = await self._cache.get(key, lambda: self._ask(request, provider, prompt, nonce))
+            answer, how = await self._cache.get(key, lambda: self._screened(request, provider, prompt, nonce))
         except Exception as error:  # noqa: BLE001  (a defect of ours is one answer's error; the others go on)
             log.warning("a request of %s failed: %s", request.grader, type(error).__name__)
             return failed("internal", type(error).__name__)
@@ -139,14 +146,30 @@ class Judge:
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
-    async def _ask(
+    async def _screened(
         self, request: JudgeRequest, provider: Provider, prompt: prompts.Prompt, nonce: str | None
+    ) -> Answer:
+        """What asking gives, with the pre-screen's note: also where the budget had no room and nothing else is known."""
+        looked = None if self._prescreen is None else self._prescreen.begin(request)
+        if looked is None:
+            return await self._ask(request, provider, prompt, nonce, None)
+        try:
+            answer = await self._ask(request, provider, prompt, nonce, looked)
+            found = await noted(looked)
+        finally:
+            looked.cancel()
+        if found is not None:
+            answer["judge"] = {**answer.get("judge", {}), "prescreen": found}
+        return answer
+
+    async def _ask(
+        self, request: JudgeRequest, provider: Provider, prompt: prompts.Prompt, nonce: str | None, looked: Looked
     ) -> Answer:
         told: dict[str, Any] = {"model": provider.name, "provider": provider.settings.provider, "calls": 0}
         parsed: Parsed | None = None
         for _ in range(2):
             try:
-                reply = await self._called(request, provider, prompt, told)
+                reply = await self._called(request, provider, prompt, told, looked)
             except Fault as fault:
                 return failed(fault.kind, "the provider gave no reply", told)
             except _OutOfTimeError:
@@ -163,7 +186,7 @@ class Judge:
         return scored(parsed, told)
 
     async def _called(
-        self, request: JudgeRequest, provider: Provider, prompt: prompts.Prompt, told: dict[str, Any]
+        self, request: JudgeRequest, provider: Provider, prompt: prompts.Prompt, told: dict[str, Any], looked: Looked
     ) -> Reply | str:
         """The reply of a model, after as many tries as it takes; or which budget has no room for one.
 
@@ -182,17 +205,17 @@ class Judge:
         attempts = stamina.retry_context(on=again, attempts=TRIES, timeout=None, wait_initial=0.5, wait_max=20.0)
         async for attempt in attempts:
             with attempt:
-                return await self._try(request, provider, prompt, told)
+                return await self._try(request, provider, prompt, told, looked)
         raise AssertionError("the last attempt raises")
 
     async def _try(
-        self, request: JudgeRequest, provider: Provider, prompt: prompts.Prompt, told: dict[str, Any]
+        self, request: JudgeRequest, provider: Provider, prompt: prompts.Prompt, told: dict[str, Any], looked: Looked
     ) -> Reply | str:
         gate, settings = provider.gate, provider.settings
         tokens = (len(prompt.system.encode()) + len(prompt.user.encode())) // 3 + settings.max_output_tokens
         try:
             async with asyncio.timeout(max(0.0, self._left(request))):
-                await gate.take()
+                await gate.take(_turn(request, looked))
         except TimeoutError:
             raise _OutOfTimeError from None
         try:
@@ -283,6 +306,18 @@ class Judge:
         return request.due / 1000 - self._clock() - MARGIN
 
 
+def _turn(request: JudgeRequest, looked: Looked) -> Turn:
+    """Its place in the line of a model, which changes once the pre-screen has looked."""
+    turn = Turn((request.due - URGENT * (request.due - request.asked_at)) / 1000)
+    if looked is not None:
+
+        def learn(found: "asyncio.Future[float | None]") -> None:
+            turn.grounded = None if found.cancelled() else found.result()
+
+        looked.add_done_callback(learn)
+    return turn
+
+
 def is_unsure(request: JudgeRequest, answer: Answer) -> bool:
     """Should a second judge be asked: the first abstained, is near the threshold, or may have been talked to?"""
     if "injection_suspected" in request.flags or answer.get("code") == "abstained":
@@ -302,6 +337,9 @@ def together(request: JudgeRequest, names: list[str], votes: list[Answer]) -> An
     money = [vote["judge"]["micro_usd"] for vote in votes if "micro_usd" in vote.get("judge", {})]
     if money:
         told["micro_usd"] = sum(money)
+    notes = [vote["judge"]["prescreen"] for vote in votes if "prescreen" in vote.get("judge", {})]
+    if notes:
+        told["prescreen"] = notes[0]
     scores = [vote["score"] for vote in votes if vote["status"] == "scored"]
     if 2 * len(scores) <= len(votes):
         first = next(vote for vote in votes if vote["status"] != "scored")

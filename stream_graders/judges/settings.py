@@ -147,6 +147,8 @@ class JudgesFile(_Model):
     """The part of each limit that this process may use: workers that share no folder divide it among them."""
     folder: str | None = None
     """Where answers are cached and what was spent is kept. Workers of one machine may share it."""
+    prescreen: Literal["minilm"] | None = None
+    """What looks at questions that come with a source before they are asked: it gives an order and a note, never a score."""
     cache_days: Annotated[int, Field(ge=0)] = 30
 
     @model_validator(mode="after")

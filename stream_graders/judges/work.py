@@ -11,8 +11,10 @@ from .judge import Judge, Provider
 from .ledger import Ledger
 from .limits import Gate
 from .metrics import JudgeMetrics
+from .minilm import AbsentError, load
+from .prescreen import Prescreen
 from .probes import Probes
-from .settings import JudgesFile, client_of
+from .settings import JudgesError, JudgesFile, client_of
 from .worth import worths_of
 
 log = logging.getLogger("stream_graders.judges")
@@ -28,6 +30,7 @@ class Made:
     cache: Cache
     providers: dict[str, Provider]
     probes: Probes
+    prescreen: Prescreen | None
 
     async def close_clients(self) -> None:
         """Give back the clients' connections."""
@@ -36,7 +39,9 @@ class Made:
         await self.probes.close()
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files, and look at nothing more."""
+        if self.prescreen is not None:
+            self.prescreen.close()
         self.ledger.close()
         self.cache.close()
 
@@ -45,9 +50,14 @@ def made(file: JudgesFile, *, remembers: bool = True) -> Made:
     """The judge of a file; if it ``remembers`` nothing, it neither reads nor touches the answers of before.
 
     Raises:
-        JudgesError: a key is not set, a calibration cannot be read, or a client's library is not installed.
+        JudgesError: a key is not set, a calibration cannot be read, or a client's library or the pre-screen's model is not
+            installed.
         OSError: the folder cannot be made.
     """
+    try:
+        scorer = load() if file.prescreen == "minilm" else None
+    except AbsentError as error:
+        raise JudgesError(f"prescreen: {error}") from error
     folder = None if file.folder is None else Path(file.folder).expanduser()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -75,4 +85,6 @@ def made(file: JudgesFile, *, remembers: bool = True) -> Made:
             if changed := worth.changed(model):
                 log.warning("judge %s: %s is void, for %s changed", name, worth.path, " and ".join(changed))
     probes = Probes(file.probes, metrics.looks)
-    return Made(Judge(file, providers, ledger, cached, metrics, probes), metrics, ledger, cached, providers, probes)
+    prescreen = None if scorer is None else Prescreen(scorer)
+    judge = Judge(file, providers, ledger, cached, metrics, probes, prescreen=prescreen)
+    return Made(judge, metrics, ledger, cached, providers, probes, prescreen)

@@ -13,7 +13,17 @@ from stream_graders.judges.settings import JudgesError, ModelSettings, client_of
 from tests.cli.commands import command as cli
 from tests.integration.harness import written
 
-CLIENTS = ("openai", "pydantic_ai", "anthropic", "stamina", "aiolimiter", "httpx2", "stream_graders.judges")
+CLIENTS = (
+    "openai",
+    "pydantic_ai",
+    "anthropic",
+    "stamina",
+    "aiolimiter",
+    "httpx2",
+    "onnxruntime",
+    "tokenizers",
+    "stream_graders.judges",
+)
 
 
 def imported(module: str) -> set[str]:
