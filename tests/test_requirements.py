@@ -25,3 +25,19 @@ def test_comments_name_no_address(path: Path) -> None:
 def test_the_developers_extra_holds_the_demos() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert set(extras["demo"]) <= set(extras["dev"])
+
+
+def test_the_developers_extra_holds_the_judges() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    needed = {*extras["judges"], *extras["judges-providers"]} - {"stream-graders[judges]"}
+    assert needed <= set(extras["dev"])
+
+
+@pytest.mark.parametrize(("fewer", "more"), [("demo", "judged-demo"), ("judged-demo", "dev")])
+def test_whoever_has_the_more_has_the_fewer_in_the_same_versions(fewer: str, more: str) -> None:
+    """The Makefile takes the one stamp for the other."""
+    pins = [
+        set(re.findall(r"^\S+==\S+", (ROOT / "requirements" / f"{name}.txt").read_text(), re.M))
+        for name in (fewer, more)
+    ]
+    assert pins[0] <= pins[1]

@@ -352,11 +352,15 @@ def demo(
     seconds: Annotated[int, typer.Option(min=1, help="How long the simulated agents work.")] = 30,
     seed: Annotated[int, typer.Option(help="Of what they say and do wrong.")] = 2,
     rate: Annotated[float, typer.Option(min=0.1, max=200, help="Conversations that begin in a second.")] = 10.0,
+    judge: Annotated[
+        str, typer.Option(metavar="local", help="Judge a sample of the runs too, with a small model on this machine.")
+    ] = "",
 ) -> None:
     """Show it working: simulated agents, an embedded broker, a worker, a live view. Needs no Kafka."""
-    from ..demo.play import play
+    from .demo import run_demo
 
-    leave(play(seconds, seed, rate))
+    with told():
+        run_demo(seconds, seed, rate, judge)
 
 
 @judge_app.callback(invoke_without_command=True)

@@ -10,6 +10,7 @@ import msgspec
 from ..suites import Suite
 from ..verdicts import Outcome, RunVerdict, Verdict
 from .agents import Truth
+from .judging import NAME, Judged
 
 _VERDICT = msgspec.json.Decoder(Verdict)
 _RUN_VERDICT = msgspec.json.Decoder(RunVerdict)
@@ -32,6 +33,8 @@ class Board:
     repeated: int = 0
     conflicts: int = 0
     """Records that came again under their id and said something else: never to happen."""
+    judged: Judged = field(default_factory=Judged)
+    """What the judged suite says, if there is one: it has no truth to be held against."""
     _heard: dict[str, bytes] = field(default_factory=dict)
     _fails: deque[Verdict] = field(default_factory=lambda: deque(maxlen=8))
     _told: set[tuple[str, str]] = field(default_factory=set)
@@ -46,6 +49,9 @@ class Board:
             if known is not value:
                 self.repeated += 1
                 self.conflicts += known != value
+            elif record.suite == NAME:
+                if isinstance(record, Verdict):
+                    self.judged.hear(record)
             elif isinstance(record, Verdict):
                 self._hear_verdict(record)
             elif record.run_id not in self.runs or record.revision > self.runs[record.run_id].revision:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 import signal
 import tempfile
 import time
@@ -16,11 +17,13 @@ from rich.console import Console
 from ..config import load
 from ..emit import Emitter
 from ..emit.kafka import KafkaSink
+from ..security import JUDGE_KEY
 from ..stream.topics import Placement, apply, load_topics, place
 from .agents import Shop
 from .board import Board, compare
 from .broker import BrokerError, EmbeddedBroker
-from .processes import Reader, WorkerError, WorkerProcess
+from .judging import SUITE as JUDGED_SUITE
+from .processes import JudgeProcess, Model, Reader, WorkerError, WorkerProcess
 from .unruly import UnrulySink
 from .view import Scene, Totals, View, summarise
 
@@ -32,25 +35,28 @@ SHARE = 0.3
 READY_WITHIN = 60.0
 GRADED_WITHIN = 60.0
 """Seconds after the agents' last word."""
+JUDGED_WITHIN = 150.0
+"""Seconds after the last other verdict; at its deadline a judged check ends by itself."""
 COUNTED_WITHIN = 5.0
 """Seconds after the last verdict; the worker counts a batch just after it wrote it."""
 
 
-def play(seconds: int = 30, seed: int = 2, rate: float = 10.0) -> int:
+def play(seconds: int = 30, seed: int = 2, rate: float = 10.0, model: Model | None = None) -> int:
     """Run the demo and show it. To be called from the main thread, which signals reach.
 
     Args:
         seconds: how long the agents work.
         seed: of what they say and do wrong.
         rate: conversations that begin in a second.
+        model: judges a sample of the runs too; without one there is no judge.
 
     Returns:
-        0 if every run has its verdicts and each is the true one, 1 if not, 2 if the broker cannot run here, 3 if the
+        0 if every run has its verdicts and each that has a truth is the true one, 1 if not, 2 if the broker cannot run here, 3 if the
         worker failed. What went wrong is told on standard error in one line.
     """
     try:
         with _calm():
-            return Demo(seed, rate).run(seconds)
+            return Demo(seed, rate, model).run(seconds)
     except BrokerError as error:
         return _told(error, 2)
     except WorkerError as error:
@@ -62,13 +68,15 @@ def play(seconds: int = 30, seed: int = 2, rate: float = 10.0) -> int:
 class Demo:
     """One showing."""
 
-    def __init__(self, seed: int, rate: float) -> None:
+    def __init__(self, seed: int, rate: float, model: Model | None) -> None:
         self._seed = seed
         self._rate = rate
+        self._model = model
+        self._judge: JudgeProcess | None = None
         self._console = Console()
         self._suite = load(SUITE)
         self._board = Board()
-        self._scene = Scene(self._suite, self._board)
+        self._scene = Scene(self._suite, self._board, is_judged=model is not None)
 
     def run(self, seconds: float) -> int:
         """Play, compare, and tell; the exit code."""
@@ -76,7 +84,14 @@ class Demo:
             broker = stack.enter_context(EmbeddedBroker())
             asyncio.run(_make_topics(broker.bootstrap))
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stream-graders-")))
-            self._worker = stack.enter_context(WorkerProcess(broker.bootstrap, SUITE, folder / "worker.log"))
+            suites, environment = [SUITE], {}
+            if self._model is not None:
+                stack.enter_context(self._model.runs)
+                suites.append(JUDGED_SUITE)
+                environment[JUDGE_KEY[0]] = secrets.token_hex(32)  # For this showing alone.
+                self._judge = stack.enter_context(JudgeProcess(broker.bootstrap, self._model, environment, folder))
+            worker = WorkerProcess(broker.bootstrap, suites, folder / "worker.log", environment)
+            self._worker = stack.enter_context(worker)
             stack.enter_context(Reader(broker.bootstrap, self._board))
             sink = UnrulySink(KafkaSink(broker.bootstrap), self._seed)
             emitter = Emitter(sink, environment="demo")
@@ -112,7 +127,11 @@ class Demo:
 
         self._scene.begun = len(shop.truths)
         self._wait_until(graded, "the last runs are graded", GRADED_WITHIN)
+        self._wait_until(self._is_judged, "the judge answers", JUDGED_WITHIN)
         self._wait_until(counted, "the ledger is closed", COUNTED_WITHIN)
+
+    def _is_judged(self) -> bool:
+        return self._judge is None or len(self._board.judged.runs) >= self._scene.begun
 
     def _wait_until(self, condition: Any, doing: str, within: float) -> None:
         """Wait for a condition; whoever asks looks for himself whether it came true in time."""
@@ -122,6 +141,8 @@ class Demo:
 
     def _look(self, doing: str) -> None:
         self._worker.watch()
+        if self._judge is not None:
+            self._judge.watch()
         self._scene.doing, self._scene.restarts = doing, self._worker.restarts
         if self._view.is_due(self._scene):
             self._scene.ledger = self._worker.ledger()
@@ -134,7 +155,8 @@ class Demo:
         totals = Totals(stats.sent, sink.late, sink.twice, stats.enqueued - stats.sent)
         comparison = compare(self._board, shop.truths, self._suite)
         summarise(self._console, self._scene, comparison, totals, SUITE)
-        return 0 if comparison.agrees and not self._board.conflicts and not totals.lost else 1
+        is_whole = comparison.agrees and not self._board.conflicts and not totals.lost
+        return 0 if is_whole and self._is_judged() else 1
 
 
 async def _make_topics(bootstrap: str) -> None:

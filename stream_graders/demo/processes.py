@@ -1,6 +1,8 @@
-"""What runs beside the agents: the worker under a supervisor, and the reader of its verdicts."""
+"""What runs beside the agents: the worker under a supervisor, a judge worker if there is a judge, and the reader of verdicts."""
 
 import asyncio
+import json
+import os
 import re
 import signal
 import socket
@@ -9,7 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -33,7 +36,7 @@ _SAMPLE = re.compile(
 
 
 class WorkerError(RuntimeError):
-    """The worker ended for a reason that another start would not mend; the message holds its last line."""
+    """The worker, or the judge worker, ended for a reason that another start would not mend; the message holds its last line."""
 
 
 class Supervisor:
@@ -42,9 +45,19 @@ class Supervisor:
     One that ends with `START_AGAIN`, or was killed, is started again after a pause; any other end is final.
     """
 
-    def __init__(self, command: Sequence[str], output: Path) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        output: Path,
+        *,
+        name: str = "the worker",
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """``name`` is what an error calls it; to our own environment is added ``environment``."""
         self._command = list(command)
         self._output = output
+        self._name = name
+        self._environment = {**os.environ, **(environment or {})}
         self._process: subprocess.Popen[bytes] | None = None
         self._pause = FIRST_PAUSE
         self._again_at: float | None = None
@@ -72,7 +85,7 @@ class Supervisor:
             return
         code = self._process.returncode
         if code != START_AGAIN and code >= 0:
-            raise WorkerError(f"the worker ended with exit code {code}: {self._last_line()}")
+            raise WorkerError(f"{self._name} ended with exit code {code}: {self._last_line()}")
         if self._again_at is None:
             self._again_at = time.monotonic() + self._pause
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
@@ -98,6 +111,7 @@ class Supervisor:
         with self._output.open("ab") as output:
             self._process = subprocess.Popen(  # noqa: S603  (our own command)
                 self._command,
+                env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -112,15 +126,18 @@ class Supervisor:
 class WorkerProcess(Supervisor):
     """The worker of the demo."""
 
-    def __init__(self, bootstrap: str, suite: Path, output: Path) -> None:
+    def __init__(
+        self, bootstrap: str, suites: Sequence[Path], output: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
         self._address = f"http://127.0.0.1:{_free_port()}"
         port = self._address.rpartition(":")[2]
         super().__init__(
             [
                 sys.executable, "-m", "stream_graders.cli.main", "worker", "--bootstrap", bootstrap,
-                "--suite", str(suite), "--slot", "demo", "--metrics-port", port,
+                *(part for suite in suites for part in ("--suite", str(suite))), "--slot", "demo", "--metrics-port", port,
             ],
             output,
+            environment=environment,
         )  # fmt: skip
 
     def is_ready(self) -> bool:
@@ -135,6 +152,35 @@ class WorkerProcess(Supervisor):
         with suppress(URLError, OSError), urlopen(f"{self._address}/{name}", timeout=1) as page:  # noqa: S310  (http, ours)
             return str(page.read().decode())
         return ""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model to judge with: what runs it while the demo does, and where it then answers."""
+
+    runs: AbstractContextManager[object]
+    url: str
+    name: str
+
+
+class JudgeProcess(Supervisor):
+    """The judge worker of the demo."""
+
+    def __init__(self, bootstrap: str, model: Model, environment: Mapping[str, str], folder: Path) -> None:
+        settings = {
+            "base_url": model.url,
+            "model": model.name,
+            "at_once": 1,
+            "timeout": "50s",
+            "max_output_tokens": 150,
+        }
+        file = folder / "judges.yaml"
+        file.write_text(
+            json.dumps({"models": {"default": settings}, "folder": str(folder / "judge")}), encoding="utf-8"
+        )
+        words = ["judge", "--bootstrap", bootstrap, "--judges", str(file), "--metrics-port", "0"]
+        command: Sequence[str] = [sys.executable, "-m", "stream_graders.cli.main", *words]
+        super().__init__(command, folder / "judge.log", name="the judge worker", environment=environment)
 
 
 class Reader:

@@ -15,10 +15,12 @@ from ..suites import Suite
 from ..verdicts import Outcome
 from .agents import RELEASES
 from .board import Board, Comparison
+from .judging import SUITE
 
 LINE_EVERY = 5.0
 """Seconds between two lines where there is no terminal."""
 PICTURE_EVERY = 0.25
+JUDGED_SHOWN = 3
 
 VERSIONS = [release.version for release in RELEASES]
 
@@ -36,6 +38,8 @@ class Scene:
     """Seconds until the agents stop."""
     ledger: Mapping[str, int] = field(default_factory=dict)
     restarts: int = 0
+    is_judged: bool = False
+    """Does a judge look at a sample of the runs?"""
 
 
 class View:
@@ -75,6 +79,7 @@ def line(scene: Scene) -> str:
     """A scene in one line."""
     board = scene.board
     told = f"{scene.doing}: {scene.begun} runs begun, {len(board.runs)} graded, {board.failed} checks failed"
+    told += f"; judged: {board.judged.line()}" if scene.is_judged else ""
     latest = board.latest_fails()
     return f"{told}; the last: {latest[0].check}: {latest[0].evidence}" if latest else told
 
@@ -91,7 +96,14 @@ def picture(scene: Scene, height: int) -> RenderableType:
     )
     rates = _rates(scene.suite, board)
     room = height - rates.row_count - 14  # Titles, heads and rules of the two tables, the first lines and the last.
-    return Group(head, rates, _fails(board, max(1, room)), Text(ledger_line(scene.ledger), "dim"))
+    last: list[RenderableType] = [Text(ledger_line(scene.ledger), "dim")]
+    if scene.is_judged and room > 2 * JUDGED_SHOWN + 5:
+        last.insert(0, _judged(board, JUDGED_SHOWN))
+        room -= JUDGED_SHOWN + 5
+    elif scene.is_judged:
+        head.append(f"\njudged: {board.judged.line()}")
+        room -= 1
+    return Group(head, rates, _fails(board, max(1, room)), *last)
 
 
 def ledger_line(ledger: Mapping[str, int]) -> str:
@@ -139,6 +151,19 @@ def _fails(board: Board, most: int) -> Table:
     return table
 
 
+def _judged(board: Board, most: int) -> Table:
+    """The newest scores of the judge, with what it said."""
+    title = f"judged by a very small model, whose scores mean nothing: {board.judged.line()}"
+    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", expand=True)
+    for name in ("run", "score", "outcome"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("what the judge said", ratio=1, no_wrap=True, overflow="ellipsis")
+    for verdict in reversed(board.judged.scored[-most:]):
+        score = f"{verdict.score:g} of {verdict.scale[1]:g}"
+        table.add_row(verdict.run_id, score, str(verdict.outcome), Text(" ".join(verdict.evidence.split())))
+    return table
+
+
 @dataclass(frozen=True)
 class Totals:
     """What the agents sent."""
@@ -165,12 +190,22 @@ def summarise(console: Console, scene: Scene, comparison: Comparison, totals: To
     console.print(f"{RELEASES[-1].version} is the release that was made worse on purpose.", highlight=False)
     console.print(f"{scene.begun:,} runs, {totals.events:,} events; {totals.late:,} came late, {totals.twice:,} twice")
     console.print(ledger_line(scene.ledger), soft_wrap=True)
+    if scene.is_judged:
+        console.print(_judged(board, 10 * JUDGED_SHOWN))
+        console.print(
+            "A check asked it about one run in twenty-five, in another process and within a budget; it shows the way that a good"
+            " model would go. No other verdict waited for it.",
+            highlight=False,
+        )
+        if len(board.judged.runs) < scene.begun:
+            console.print(Text(f"{scene.begun - len(board.judged.runs)} runs have no judged verdict.", "bold red"))
     if board.repeated:
         console.print(f"{board.repeated:,} records came again; {board.conflicts:,} of them said something else")
     for place in (*(f"{place}: no verdict" for place in comparison.missing[:10]), *comparison.wrong[:10]):
         console.print(Text(place, "red"))
     console.print(_conclusion(comparison, board, totals))
-    for told in _next_steps(suite_file):
+    judged = [f"  what the judge was asked       {SUITE}"] if scene.is_judged else []
+    for told in (*_next_steps(suite_file), *judged):
         console.print(Text(told, "dim"), soft_wrap=True)
 
 

@@ -63,7 +63,13 @@ class LocalModel:
         Raises:
             LocalModelError: it does not.
         """
-        self._process = subprocess.Popen(self._words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603  (our own module)
+        self._process = subprocess.Popen(  # noqa: S603  (our own module)
+            self._words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for whoever started it, who then stops it in its turn.
+        )
         ends = time.monotonic() + STARTS_WITHIN
         while time.monotonic() < ends and self._process.poll() is None:
             with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/models", timeout=1.0):  # noqa: S310  (our own port)

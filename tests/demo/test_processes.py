@@ -68,7 +68,7 @@ def test_leaving_sees_the_process_gone(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_is_away_has_no_ledger(tmp_path: Path) -> None:
-    worker = WorkerProcess("127.0.0.1:1", tmp_path / "suite.yaml", tmp_path / "output.log")
+    worker = WorkerProcess("127.0.0.1:1", [tmp_path / "suite.yaml"], tmp_path / "output.log")
     assert worker.ledger() == {}
     assert not worker.is_ready()
 
@@ -82,6 +82,6 @@ def test_a_ledger_is_read_from_the_metrics(tmp_path: Path, monkeypatch: pytest.M
         "stream_graders_ledger_difference_events 0.0\n"
         'stream_graders_events_consumed_total{type="message"} 9.0\n'
     )
-    worker = WorkerProcess("127.0.0.1:1", tmp_path / "suite.yaml", tmp_path / "output.log")
+    worker = WorkerProcess("127.0.0.1:1", [tmp_path / "suite.yaml"], tmp_path / "output.log")
     monkeypatch.setattr(worker, "_page", lambda name: page)
     assert worker.ledger() == {"graded": 12, "duplicate": 3, "events_held": 1, "ledger_difference_events": 0}
