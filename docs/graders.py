@@ -22,7 +22,7 @@ from stream_graders.catalogue import catalogue
 from stream_graders.events import Message, RunEnd, RunStart, ToolCall, ToolResult
 from stream_graders.folding import Combination
 from stream_graders.grading import Grader, setting_fields, state_fields
-from stream_graders.questions import JudgeGrader
+from stream_graders.questions import AskingGrader, JudgeGrader
 from stream_graders.replies import ReplyGrader
 from stream_graders.verdicts import Outcome, Reason
 
@@ -157,7 +157,7 @@ def _told_of_fields(kind: type[Grader]) -> dict[str, str]:
 
 def _findings(kind: type[Grader]) -> list[tuple[str, str]]:
     """The outcomes and reasons that its code and that of its family's bases give."""
-    shared = (Grader, ReplyGrader, JudgeGrader)
+    shared = (Grader, ReplyGrader, AskingGrader, JudgeGrader)
     modules = {base.__module__ for base in kind.__mro__ if issubclass(base, Grader) and base not in shared}
     trees = [ast.parse(inspect.getsource(import_module(module))) for module in sorted(modules)]
     names = {"Outcome": {o.name for o in Outcome}, "Reason": {r.name for r in Reason}}
@@ -182,8 +182,8 @@ def _findings(kind: type[Grader]) -> list[tuple[str, str]]:
                     for o in outcomes or _any(tree, "Outcome", names)
                     for r in reasons or _any(tree, "Reason", names)
                 }
-    if issubclass(kind, JudgeGrader):
-        found |= _of_a_judge(kind)
+    if issubclass(kind, AskingGrader):
+        found |= _of_a_judge(kind) if issubclass(kind, JudgeGrader) else _of_a_probe(kind)
     order = [outcome.value for outcome in Outcome]
     return sorted(found, key=lambda pair: (order.index(pair[0]), list(Reason).index(Reason(pair[1]))))
 
@@ -194,6 +194,12 @@ def _of_a_judge(kind: type[JudgeGrader]) -> set[tuple[str, str]]:
     spared = (Reason.NOTHING_TO_JUDGE, Reason.NO_JUDGE, Reason.BUDGET, Reason.SAMPLED_OUT)
     found = {(Outcome.PASS, Reason.JUDGED_WELL), (Outcome.FAIL, Reason.JUDGED_BADLY)}
     found |= {(kind.unanswered, reason) for reason in failed} | {(Outcome.NOT_GRADED, reason) for reason in spared}
+    return {(outcome.value, reason.value) for outcome, reason in found}
+
+
+def _of_a_probe(kind: type[AskingGrader]) -> set[tuple[str, str]]:
+    failed = {(kind.unanswered, Reason.JUDGE_ERROR), (kind.unanswered, Reason.JUDGE_DEADLINE)}
+    found = failed | {(Outcome.NOT_GRADED, Reason.SAMPLED_OUT)}
     return {(outcome.value, reason.value) for outcome, reason in found}
 
 
@@ -221,6 +227,8 @@ def _facts(kind: type[Grader]) -> Iterator[str]:
         yield "Looks at the final reply: the output that the run's end reports, else the last assistant message with text. Decided at the end."
     if issubclass(kind, JudgeGrader):
         yield "Asks a judge once the run is complete, of the share of runs that the check's `judge:` names; the run verdict waits for the answer."
+    elif issubclass(kind, AskingGrader):
+        yield "Has the judge worker look once the run is complete, of each run unless the check's `judge:` says otherwise; the run verdict waits for the answer."
     if kind.order_free:
         yield "The order of events does not matter to it, so an event that comes late mends its verdict."
     if list(kind.scale) != [0, 1] or kind.pass_at is not None:

@@ -12,7 +12,14 @@ from .events import JudgeAnswer, canonical_json
 
 SAID = 600
 """Characters of a judge's reason that are kept."""
-_NAMES = ("model", "provider", "reported", "prompt", "knobs", "usage", "micro_usd", "prices", "cache", "calls", "votes")
+ASSERTIONS = 100
+"""What a probe may be asked about one run."""
+CAUSE = 200
+"""Characters of why an assertion does not hold."""
+_NAMES = (
+    "model", "provider", "reported", "prompt", "knobs", "usage", "micro_usd", "prices", "cache", "calls", "votes",
+    "calibration", "prescreen",
+)  # fmt: skip
 """What an answer may tell of how it came about; it goes into the verdict as it is."""
 _TOLD_BYTES = 2_000
 
@@ -21,7 +28,7 @@ class Answer(NamedTuple):
     """A judge's answer. ``score`` is on the scale that was asked for, and null unless the status is ``scored``."""
 
     status: str
-    """``scored``; ``error``: asked, and no verdict came of it; ``not_graded``: not asked on purpose."""
+    """``scored``; ``looked``: a probe has; ``error``: asked, and no verdict came of it; ``not_graded``: not asked on purpose."""
     score: float | None
     said: str
     """The judge's reason, or what went wrong."""
@@ -31,6 +38,8 @@ class Answer(NamedTuple):
     """The number that the judge gave, where it lay off the scale."""
     flags: tuple[str, ...]
     judge: dict[str, Any]
+    results: dict[str, tuple[bool, str]] | None = None
+    """What a probe found, by the id of the assertion: whether it holds, and why not; None unless the status is ``looked``."""
 
 
 def mac_of(key: bytes, request_id: str, answer: Any) -> str:
@@ -62,10 +71,22 @@ def read(value: Any) -> Answer:
     code = code[:40] if isinstance(code, str) else ""
     listed = told.get("flags")
     flags = tuple(flag[:40] for flag in listed[:8] if isinstance(flag, str)) if isinstance(listed, list) else ()
-    if status not in ("scored", "error", "not_graded") or (status == "scored" and score is None):
+    results = _results(told.get("results")) if status == "looked" else None
+    has_value = {"scored": score is not None, "looked": results is not None}.get(str(status), True)
+    if status not in ("scored", "looked", "error", "not_graded") or not has_value:
         return Answer("error", None, "the answer has no form that is known", "malformed", None, flags, {})
     score = score if status == "scored" else None
-    return Answer(status, score, said, code, _number(told.get("raw_score")), flags, _judge(told.get("judge")))
+    return Answer(status, score, said, code, _number(told.get("raw_score")), flags, _judge(told.get("judge")), results)
+
+
+def _results(told: Any) -> dict[str, tuple[bool, str]] | None:
+    if not isinstance(told, dict) or len(told) > ASSERTIONS:
+        return None
+    results = {}
+    for name, found in told.items():
+        is_ok, cause = (found.get("ok"), found.get("cause")) if isinstance(found, dict) else (None, None)
+        results[name] = (is_ok is True, cause[:CAUSE] if isinstance(cause, str) else "")
+    return results
 
 
 def _number(value: Any) -> float | None:

@@ -8,7 +8,7 @@ from .entries import Entry
 from .events import canonical_json
 from .folding import Combination
 from .matching.tools import fits_any
-from .questions import Inquiry, JudgeGrader
+from .questions import AskingGrader, Inquiry
 from .suites import Check, Judging, Suite
 from .verdicts import Finding, JudgeRequest, Outcome, Reason, identify
 from .weighing import Standpoint
@@ -62,7 +62,7 @@ def request_of(suite: Suite, entry: Entry, inquiry: Inquiry, at: Standpoint, tim
     makes the same one.
     """
     check, grader = entry.check, entry.grader
-    assert isinstance(grader, JudgeGrader)
+    assert isinstance(grader, AskingGrader)
     judging = check.judge or _ANY
     scale = grader.answers_on or grader.scale
     model, *panel = grader.judges() or (judging.model, *judging.panel)
@@ -92,7 +92,7 @@ def request_of(suite: Suite, entry: Entry, inquiry: Inquiry, at: Standpoint, tim
     )
 
 
-def _passes_at(check: Check, grader: JudgeGrader, scale: tuple[float, float]) -> float | None:
+def _passes_at(check: Check, grader: AskingGrader, scale: tuple[float, float]) -> float | None:
     """The threshold on the scale that the judge answers on."""
     at = check.pass_at if check.pass_at is not None else grader.pass_at
     top = grader.mapped(scale[1])
@@ -102,7 +102,7 @@ def _passes_at(check: Check, grader: JudgeGrader, scale: tuple[float, float]) ->
 def answered(entry: Entry) -> Finding:
     """What a check's judge said, or why none did."""
     grader, asked = entry.grader, entry.asked
-    assert isinstance(grader, JudgeGrader)
+    assert isinstance(grader, AskingGrader)
     standing = None if asked is None else asked.standing
     if asked is not None and standing == "answered":
         return grader.answered(asked.read)
@@ -114,4 +114,4 @@ def answered(entry: Entry) -> Finding:
     if standing == "spent":
         text = f"late events changed what is to be judged more than {ASKS - 1} times"
         return Finding(Outcome.NOT_GRADED, Reason.BUDGET, text)
-    return Finding(Outcome.NOT_GRADED, Reason.NO_JUDGE, "no judge has answered")
+    return grader.nobody

@@ -16,7 +16,7 @@ from .events import Event, Expected, Message, RunEnd, ToolCall, TurnEnd, at_plac
 from .folding import Combination
 from .grading import RunFacts, Seen
 from .matching.tools import fits
-from .questions import Inquiry, JudgeGrader
+from .questions import AskingGrader, Inquiry
 from .records import Stage, score_of, verdict_of
 from .scoring.composite import by_mean
 from .scoring.severity import by_severity
@@ -247,13 +247,12 @@ class Gradebook:
             return None
         if entry.check.when is not None and not applies(entry, at, self._said_of):
             return None
-        found = self._found_unasked(entry, at)
-        if found.outcome is not Outcome.PASS:
+        if entry.unfit is not None or entry.raised is not None or entry.gave_up:
             return None
-        grader = entry.grader
-        assert isinstance(grader, JudgeGrader)
+        grader, facts = entry.grader, self._facts_of(entry, at)
+        assert isinstance(grader, AskingGrader)
         try:
-            return grader.inquiry(self._facts_of(entry, at))
+            return None if self._unasked(entry, facts) is not None else grader.inquiry(facts)
         except Exception as error:  # noqa: BLE001  (as in `take`)
             entry.raised, entry.kept = fault(error), None
             return None
@@ -568,12 +567,12 @@ class Gradebook:
     def _asked_of(self, entry: Entry, facts: RunFacts) -> Finding:
         """What a grader finds that asks a judge: without one where that is possible, else what the judge said."""
         found = self._unasked(entry, facts)
-        return finding_with(answered(entry), points=found.points) if found.outcome is Outcome.PASS else found
+        return finding_with(answered(entry), points=entry.grader.finding(facts).points) if found is None else found
 
-    def _unasked(self, entry: Entry, facts: RunFacts) -> Finding:
-        """What can be said without a judge; a pass, which is never published, where one has to be asked."""
+    def _unasked(self, entry: Entry, facts: RunFacts) -> Finding | None:
+        """What can be said without a judge; None where one has to be asked."""
         found, turn = entry.grader.finding(facts), entry.turn
-        if found.reason not in (Reason.NO_JUDGE, Reason.NOTHING_TO_JUDGE):
+        if found.reason not in _UNASKED:
             return found
         if turn is not None and not entry.in_turn:
             return Finding(Outcome.FAIL, Reason.TURN_MISSING, f"turn {turn} has no events", cut=found.cut)
@@ -581,18 +580,9 @@ class Gradebook:
             found = finding_with(found, sound=False)
         missing_input = entry.check.missing_input or self.suite.missing_input
         weighed = weigh(finding_with(found, outcome=Outcome.PASS), entry.check.needs, facts, missing_input)
-        asks = weighed.outcome is not Outcome.PASS or found.reason is Reason.NO_JUDGE
-        return weighed if asks else found
-
-    def _found_unasked(self, entry: Entry, at: Standpoint) -> Finding:
-        """`_unasked` behind the same doors as `_weighed`."""
-        if entry.unfit is not None or entry.raised is not None or entry.gave_up:
-            return _NO_QUESTION
-        try:
-            return self._unasked(entry, self._facts_of(entry, at))
-        except Exception as error:  # noqa: BLE001  (as in `take`)
-            entry.raised, entry.kept = fault(error), None
-            return _NO_QUESTION
+        if weighed.outcome is not Outcome.PASS:
+            return weighed
+        return found if found.reason is Reason.NOTHING_TO_JUDGE else None
 
     def _said_of(self, name: str, at: Standpoint) -> Said | None:
         """What a check came to, by its name, once it has an outcome."""
@@ -617,7 +607,8 @@ class Gradebook:
         return verdict_of(self.suite, self.version, entry, finding, at, self._flags(at), stage)
 
 
-_NO_QUESTION = Finding(Outcome.NOT_GRADED, Reason.NO_JUDGE)
+_UNASKED = (Reason.NO_JUDGE, Reason.NO_PROBE, Reason.NOTHING_TO_JUDGE)
+"""What a grader that asks says of a run before it is known whether its record is whole."""
 
 _BARRED = {
     Reason.AGENT_UNKNOWN: "no event named the agent, and the suite selects by it",

@@ -1,4 +1,4 @@
-"""Graders that ask a judge: what they show it of a run, and what its answer means.
+"""Graders that ask: what they show a judge of a run, and what its answer means.
 
 A judge is asked once a run is complete. Until then a grader keeps a digest of bounded size: what the user said, the final
 reply, and the calls where the judge may see them. It never asks by itself and never waits: the session makes a request of
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from .answers import Answer
 from .events import Event, Message, RunEnd, RunStart, ToolCall, ToolResult, compact, text_of, to_json
-from .grading import RunFacts, Seen
+from .grading import Grader, RunFacts, Seen
 from .matching.arguments import arguments_of
 from .matching.injection import is_suspicious
 from .replies import ReplyGrader
@@ -47,28 +47,56 @@ class Inquiry(NamedTuple):
     flags: tuple[str, ...]
 
 
+class AskingGrader(Grader):
+    """A grader that somebody outside has to answer, once the run is complete.
+
+    `finding` says what can be said without an answer; where one is needed, it is `nobody`.
+    """
+
+    asks = True
+
+    costs: ClassVar[bool] = True
+    """Does an answer cost money? Then a check has to say of how many runs it wants one, and what a day may cost."""
+    rule: ClassVar[Rule] = "clamp"
+    answers_on: ClassVar[tuple[float, float] | None] = None
+    """The scale that the judge is asked to answer on, where that is not the grader's."""
+    unanswered: ClassVar[Outcome] = Outcome.ERROR
+    """What a check comes to that should have been answered, and was not."""
+    nobody: ClassVar[Finding] = Finding(Outcome.NOT_GRADED, Reason.NO_JUDGE, "no judge has answered")
+
+    def judges(self) -> tuple[str, ...]:
+        """Whom to ask, by name, where the grader names them itself."""
+        return ()
+
+    def inquiry(self, run: RunFacts) -> Inquiry:
+        """What is to be shown. Ask it only where `finding` says that somebody has to answer."""
+        raise NotImplementedError
+
+    def answered(self, answer: Answer) -> Finding:
+        """What an answer means."""
+        raise NotImplementedError
+
+    def mapped(self, score: float) -> float:
+        """The judge's number on the grader's scale."""
+        return score
+
+
 @dataclass
-class JudgeGrader(ReplyGrader):
+class JudgeGrader(AskingGrader, ReplyGrader):
     """Has a judge read the final reply. A subclass says what is asked (`asked`), and on which scale.
 
     The question is what the user said, in order (else the input that the run's start reports), its middle left out where it
     is long. An empty reply is shown to nobody.
     """
 
-    asks = True
     grows = True
     order_free = False
     lazy = False  # What it remembers must not depend on when somebody looks.
 
-    rule: ClassVar[Rule] = "clamp"
-    answers_on: ClassVar[tuple[float, float] | None] = None
-    """The scale that the judge is asked to answer on, where that is not the grader's."""
     shows_calls: ClassVar[bool] = False
     """Is the judge shown the calls?"""
     shows_ids: ClassVar[bool] = False
     """Are calls shown with their ids and what became of them?"""
-    unanswered: ClassVar[Outcome] = Outcome.ERROR
-    """What a check comes to that a judge should have answered, and did not."""
 
     question: list[Any] = field(default_factory=lambda: ["", "", 0, False], init=False)
     """What the user said: beginning, end, characters left out between, and whether it is only the run's input."""
@@ -82,10 +110,6 @@ class JudgeGrader(ReplyGrader):
     def asked(self) -> dict[str, str]:
         """What is asked, by slot: ``dimension``, ``guide``, ``criteria`` (without the calls)."""
         raise NotImplementedError
-
-    def judges(self) -> tuple[str, ...]:
-        """The judges to ask, by name, where the grader names them itself."""
-        return ()
 
     def unfit(self) -> Finding | None:
         """What is said without a judge, because of the settings; None where one is to be asked."""
@@ -186,14 +210,13 @@ class JudgeGrader(ReplyGrader):
             return self.not_reported()
         if judgement is None or not judgement[0].strip():
             return Finding(Outcome.NOT_GRADED, Reason.NOTHING_TO_JUDGE, "the reply is empty, so no judge was asked")
-        return Finding(Outcome.NOT_GRADED, Reason.NO_JUDGE, "no judge has answered")
+        return self.nobody
 
     def not_reported(self) -> Finding:
         """What is said of a run that reported no reply."""
         return Finding(Outcome.NOT_GRADED, Reason.NOTHING_TO_JUDGE, "the run reported no reply, so no judge was asked")
 
     def inquiry(self, run: RunFacts) -> Inquiry:
-        """What the judge is to be shown. Ask it only where `finding` says that a judge has to answer."""
         reply = self.output or self.replied
         assert reply is not None
         response, length = reply[3]
@@ -226,10 +249,6 @@ class JudgeGrader(ReplyGrader):
         text = f"{answer.score:g} / {highest:g}{clamped}: {self._hidden(answer.said)}"
         reason = Reason.JUDGED_WELL if is_pass else Reason.JUDGED_BADLY
         return Finding(Outcome.PASS if is_pass else Outcome.FAIL, reason, text, score=score)
-
-    def mapped(self, score: float) -> float:
-        """The judge's number on the grader's scale."""
-        return score
 
     def _hidden(self, text: str) -> str:
         """A judge's words without the arguments that it was shown: they are for the judge alone (R140, R146)."""

@@ -17,8 +17,9 @@ REQUEST_SCHEMA: Literal["stream_graders.judge_request/1"] = "stream_graders.judg
 Severity = Literal["critical", "minor", "info"]
 Notify = Literal["none", "ticket", "page"]
 State = Literal["early", "final", "amended"]
-Rule = Literal["clamp", "binary", "strict"]
-"""What an answer off the scale is: ``clamp`` its nearest end, ``binary`` and ``strict`` an error; ``binary`` rounds to an end."""
+Rule = Literal["clamp", "binary", "strict", "probe"]
+"""What an answer off the scale is: ``clamp`` its nearest end, ``binary`` and ``strict`` an error; ``binary`` rounds to an end.
+``probe``: no model is asked, the state of a system is looked at."""
 
 
 class Outcome(StrEnum):

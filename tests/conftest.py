@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,14 @@ ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = (ROOT / os.environ.get("SG_REAL_DATA", "../shared/data")).resolve()
 
 
+SERVED = ("tests/integration/", "tests/demo/", "tests/kafka/", "tests/deploy/test_compose.py")
+"""Where tests start services."""
+
+
+def is_served(nodeid: str) -> bool:
+    return nodeid.startswith(SERVED)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test that takes one of the fixtures below carries its marker; `-m 'not requires_kafka'` then means it."""
     for item in items:
@@ -20,6 +29,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for fixture, marker in (("kafka", "requires_kafka"), ("real_data", "requires_real_data")):
             if fixture in taken:
                 item.add_marker(marker)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: not is_served(item.nodeid))  # What takes longest begins first.
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests with services stay in one process: they mostly wait, and two such stories at a time would tell of the machine.
+
+    The others go by file, so that what a file prepares is prepared once. (xdist's own groups do nothing since pytest 9.2.)
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByServices(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "services" if is_served(nodeid) else nodeid.partition("::")[0]
+
+    return ByServices(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -80,6 +80,11 @@ BREAKS = {
         "from ..judges import parsing",
         "The worker asks no judge itself, and knows no client of one BROKEN",
     ),
+    "a command looks at questions itself": (
+        "cli/judge.py",
+        "from ..judges import prescreen",
+        "Only the judge worker looks at questions before they are asked BROKEN",
+    ),
     "a command calls a model itself": (
         "cli/judge.py",
         "import pydantic_ai",

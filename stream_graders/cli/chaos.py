@@ -154,9 +154,7 @@ class Hand:
     @property
     def is_free(self) -> bool:
         """Is it running, not standing still, and not on its way to the step it is to die at?"""
-        return (
-            self._wakes is None and self._process is not None and self._process.poll() is None and not self.is_aimed
-        )
+        return self._wakes is None and self._process is not None and self._process.poll() is None and not self.is_aimed
 
 
 class Chaos:

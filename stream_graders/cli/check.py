@@ -7,25 +7,37 @@ from pathlib import Path
 import typer
 
 from ..config import Problem, load_fleet, read, suite_files
+from ..config.files import whole
 from ..events import compact
 from ..gradebook import Publish
+from ..judges.settings import JudgesError, JudgesFile, load
+from ..judges.worth import Worth, rubric_of, worths_of
+from ..questions import AskingGrader, JudgeGrader
 from ..session import Effect
+from ..suites import Judging, Suite
 from ..verdicts import Outcome, Verdict
-from .errors import Exit, leave
+from .errors import Exit, UserError, leave
 from .places import LAST, topic_of
 from .report import counted
 from .runs import Graded, records
-from .sharing import with_key
+from .sharing import tell_unsigned, with_key
 
 EXAMPLES = 3
 """Runs that are shown of each outcome of a check."""
 
 
 def check_files(
-    files: list[Path], against: list[Path], bootstrap: str | None, last: int | None, *, as_json: bool
+    files: list[Path],
+    against: list[Path],
+    bootstrap: str | None,
+    last: int | None,
+    judges: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Print every problem, and what the checks say of runs; exit code 2 if a suite cannot be used."""
     topic = topic_of(against, bootstrap, last)
+    known = None if judges is None else _judges(judges)
     paths = suite_files(files)
     bad = not paths
     if bad:
@@ -34,6 +46,8 @@ def check_files(
         )
     for path in paths:
         suite, problems = read(path)
+        if suite is not None and known is not None:
+            problems += _unjudged(path, suite, *known)
         for problem in problems:
             _print(problem, as_json=as_json)
         errors = [problem for problem in problems if not problem.is_warning]
@@ -44,6 +58,58 @@ def check_files(
         leave(Exit.BAD_INPUT)
     if against:
         _try(paths, against, topic, last or LAST, as_json=as_json)
+
+
+def _judges(path: Path) -> tuple[JudgesFile, dict[str, list[Worth]]]:
+    try:
+        file = load(path)
+        return file, worths_of(file)
+    except JudgesError as error:
+        raise UserError(str(error)) from error
+
+
+def _unjudged(path: Path, suite: Suite, file: JudgesFile, worths: dict[str, list[Worth]]) -> Iterator[Problem]:
+    """What a suite asks of judges that the judges' file does not hold: a judge of that name, and, for a critical check, its worth."""
+    places = whole(path, _ignored, _ignored)
+    for n, check in enumerate(suite.checks):
+        grader = check.grader
+        if not isinstance(grader, AskingGrader):
+            continue
+
+        def problem(message: str, *, is_warning: bool = False, n: int = n) -> Problem:
+            place = places.place(("checks", n))
+            return Problem(place.file or path.name, place.line, f"checks[{n}]", message, is_warning)
+
+        judging = check.judge or Judging()
+        names = grader.judges() or (judging.model, *judging.panel)
+        for name in (*names, *([judging.escalate] if judging.escalate and grader.costs else [])):
+            there = file.models if grader.costs else file.probes
+            if name not in there:
+                what = "judge" if grader.costs else "target to look at"
+                yield problem(f"the judges' file knows no {what} {name!r}; it has {', '.join(there) or 'none'}")
+            elif check.severity == "critical" and isinstance(grader, JudgeGrader):
+                rubric = rubric_of(grader.asked(), grader.answers_on or grader.scale)
+                lack = _lack(name, file, worths[name], rubric)
+                if lack is not None:
+                    yield problem(f"is critical, and its judge {name} {lack}", is_warning=True)
+
+
+def _lack(name: str, file: JudgesFile, worths: list[Worth], rubric: str) -> str | None:
+    """What a judge lacks to back a critical check; None if a calibration says that it may."""
+    about = [worth for worth in worths if rubric in worth.rubrics]
+    valid = [worth for worth in about if not worth.changed(file.models[name])]
+    if any(not worth.short_of for worth in valid):
+        return None
+    if valid:
+        return f"lacks {valid[0].short_of[0]} ({valid[0].path})"
+    if about:
+        changed = " and ".join(about[0].changed(file.models[name]))
+        return f"is not as it was calibrated in {about[0].path}: {changed} changed; calibrate it again"
+    return "is not calibrated for what this asks: see `stream-graders judge calibrate --help`"
+
+
+def _ignored(*_: object) -> None:
+    """What is wrong with the file was told."""
 
 
 def _print(problem: Problem, *, as_json: bool) -> None:
@@ -91,6 +157,7 @@ def _try(suites: list[Path], places: list[Path], topic: tuple[str, str] | None, 
     for count, what in left_out:
         if count:
             typer.echo(f"{count} {what}", err=True)
+    tell_unsigned(graded)
     if graded.refused:
         typer.echo(f"{graded.refused.total()} records cannot be read, the first: {graded.first_refusal}", err=True)
     if not counts:

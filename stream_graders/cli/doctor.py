@@ -6,14 +6,13 @@ Each look is a line: what was looked at, whether it is well, what was found, and
 import asyncio
 import platform
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import typer
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
@@ -26,6 +25,8 @@ from ..stream import rights, start
 from ..stream.topics import Placement, State, TopicError, inspect, load_topics, place, plan
 from ..suites import Fleet
 from .errors import Exit, leave
+from .groups import ANSWERS_WITHIN, committed, members, newest, oldest, reader, unread
+from .judge_looks import look
 from .sharing import names_of
 from .why import Finding, Level, why_no_verdict
 
@@ -33,8 +34,6 @@ AHEAD = 5.0
 """Seconds by which a record may lie in the future before somebody's clock is called wrong."""
 BEHIND = 60.0
 """Seconds that records may have waited before a worker is called slow."""
-ANSWERS_WITHIN = 20_000
-"""Milliseconds that Kafka may take."""
 NAMED = 5
 """Partitions that a line names."""
 
@@ -67,7 +66,7 @@ def _findings(asked: Asked) -> Iterator[Finding]:
     settings = Settings(asked.bootstrap, app=asked.app, names=names_of(asked.topics), security=from_environment())
     with listening() as ear:
         try:
-            found = asyncio.run(_cluster(settings))
+            found = asyncio.run(_cluster(settings, asks_judges=fleet is not None and fleet.asks_judges))
         except (KafkaError, OSError) as error:
             refusal = ear.refusal()
             what = refusal or f"no answer ({ear.said or error})"
@@ -114,14 +113,14 @@ def _suites(paths: Sequence[Path]) -> tuple[Fleet | None, list[Finding]]:
 # -- the cluster -----------------------------------------------------------------------------------------------------------
 
 
-async def _cluster(settings: Settings) -> list[Finding]:
+async def _cluster(settings: Settings, *, asks_judges: bool) -> list[Finding]:
     client = settings.security.client()
     admin = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap, request_timeout_ms=ANSWERS_WITHIN, **client)
     try:
         await admin.start()
         found = [*await _rights(admin, settings), *await _topics(admin, settings)]
         if not any(finding.place == "topics" and finding.level == "bad" for finding in found):
-            found += await _group(admin, settings)
+            found += await _group(admin, settings, asks_judges=asks_judges)
         return found
     finally:
         await admin.close()
@@ -165,30 +164,28 @@ def _is_chosen(detail: str) -> bool:
     return detail.startswith(("partitions are", "copies are", "min.insync.replicas"))
 
 
-async def _group(admin: AIOKafkaAdminClient, settings: Settings) -> list[Finding]:
+async def _group(admin: AIOKafkaAdminClient, settings: Settings, *, asks_judges: bool) -> list[Finding]:
     journal = start.physical(settings)["journal"]
-    async with _reader(settings) as consumer:
+    async with reader(settings) as consumer:
         places = [
             TopicPartition(journal, partition)
             for partition in sorted((await consumer._client.fetch_all_metadata()).partitions_for_topic(journal) or ())
         ]
         consumer.assign(places)
         begins, ends = await consumer.beginning_offsets(places), await consumer.end_offsets(places)
-        offsets: Any = await admin.list_consumer_group_offsets(settings.app)
-        committed = {
-            place: offsets[place].offset for place in places if place in offsets and offsets[place].offset >= 0
-        }
-        members, state = await _members(admin, settings.app)
-        waiting = {place: ends[place] - max(committed.get(place, begins[place]), begins[place]) for place in places}
-        lagging = {place: count for place, count in waiting.items() if count > 0}
-        oldest = await _oldest(consumer, {place: max(committed.get(place, 0), begins[place]) for place in lagging})
-        newest = await _newest(consumer, begins, ends)
-    found = [_lost(place, committed[place], begins[place], ends[place]) for place in committed]
+        done = await committed(admin, settings.app, begins)
+        present, state = await members(admin, settings.app)
+        lagging = unread(done, begins, ends)
+        age = await oldest(consumer, {place: max(done.get(place, 0), begins[place]) for place in lagging})
+        last = await newest(consumer, begins, ends)
+        judges = await look(admin, consumer, settings, begins, ends) if asks_judges else []
+    found = [_lost(place, done[place], begins[place], ends[place]) for place in done]
     return [
         *(finding for finding in found if finding is not None),
-        _workers(members, state, settings.app, sum(lagging.values()), len(places)),
-        _lag(lagging, oldest, members),
-        _clock(newest),
+        _workers(present, state, settings.app, sum(lagging.values()), len(places)),
+        _lag(lagging, age, present),
+        _clock(last),
+        *judges,
     ]
 
 
@@ -251,49 +248,3 @@ def _clock(newest: float | None) -> Finding:
             "set the clock of this machine or of the brokers by NTP: deadlines run on the brokers'",
         )
     return Finding("clock", "ok", "no record of the journal lies in the future")
-
-
-async def _members(admin: AIOKafkaAdminClient, group: str) -> tuple[list[str], str]:
-    reply: Any
-    [reply] = await admin.describe_consumer_groups([group])
-    [(_, _, state, _, _, members, *_)] = reply.groups
-    return [member[0] for member in members], state
-
-
-@asynccontextmanager
-async def _reader(settings: Settings) -> AsyncIterator[AIOKafkaConsumer]:
-    consumer = AIOKafkaConsumer(
-        bootstrap_servers=settings.bootstrap, group_id=None, enable_auto_commit=False, **settings.security.client()
-    )
-    await consumer.start()
-    try:
-        yield consumer
-    finally:
-        await consumer.stop()
-
-
-async def _oldest(consumer: AIOKafkaConsumer, at: dict[TopicPartition, int]) -> float | None:
-    """Seconds for which the oldest unread record has waited."""
-    ages = [time.time() - record.timestamp / 1000 for record in await _records(consumer, at)]
-    return max(ages, default=None)
-
-
-async def _newest(
-    consumer: AIOKafkaConsumer, begins: dict[TopicPartition, int], ends: dict[TopicPartition, int]
-) -> float | None:
-    """When the newest record was appended, in seconds since the epoch."""
-    last = {place: end - 1 for place, end in ends.items() if end > begins[place]}
-    return max((record.timestamp / 1000 for record in await _records(consumer, last)), default=None)
-
-
-async def _records(consumer: AIOKafkaConsumer, at: dict[TopicPartition, int]) -> list[Any]:
-    """The records at these offsets, as far as they come in good time."""
-    waiting, found = set(at), list[Any]()
-    for partition, offset in at.items():
-        consumer.seek(partition, offset)
-    ends = time.monotonic() + ANSWERS_WITHIN / 1000
-    while waiting and time.monotonic() < ends:
-        for partition, records in (await consumer.getmany(*waiting, timeout_ms=500)).items():
-            found.append(records[0])
-            waiting.discard(partition)
-    return found

@@ -15,7 +15,7 @@ from ..verdicts import RunVerdict, Verdict
 from .errors import Exit, leave
 from .places import Sought
 from .runs import Graded
-from .sharing import with_key
+from .sharing import tell_unsigned, with_key
 
 SHOWN = 60
 """Characters of an event's text that a line shows."""
@@ -45,6 +45,7 @@ def explain_run(run_id: str, places: list[Path], bootstrap: str | None, suites: 
     last = session.finish() if sought.now is None else session.advance(sought.now)
     said += [effect for effect in last if isinstance(effect, Publish)]
     runs = [effect.record for effect in said if isinstance(effect.record, RunVerdict)]
+    tell_unsigned(graded)
     for line in _ending(session, said, runs):
         typer.echo(compact(line) if as_json else line["line"])
     if not runs:

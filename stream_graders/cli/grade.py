@@ -15,7 +15,7 @@ from .errors import Exit, UserError, leave
 from .gate import FAILABLE, Baseline, Gate, need_of
 from .report import Report, annotations, as_markdown, as_text, echo, write_junit
 from .runs import Graded, records
-from .sharing import with_key
+from .sharing import tell_unsigned, with_key
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ def grade_files(files: list[Path], suites: list[Path], asked: Asked) -> None:
     else:
         echo(as_text(report))
     _write_reports(report, asked)
+    tell_unsigned(graded)
     if graded.refused:
         told = ", ".join(f"{count} {reason}" for reason, count in graded.refused.most_common())
         count = graded.refused.total()

@@ -10,6 +10,7 @@ import yaml
 from ..catalogue import grader_named
 from ..config.files import FORMS, source_of
 from ..config.lines import YamlError, YamlFile
+from ..questions import AskingGrader
 from ..sources.form import SourceError
 from .errors import UserError
 
@@ -41,7 +42,8 @@ def import_file(file: Path, form: str, out: Path | None) -> None:
         suite["scoring"] = source.scoring
     if source.ungraded:
         suite["ungraded_items"] = [told for _, told in source.ungraded]
-    if any(kind.asks for check in source.checks if (kind := grader_named(check.get("grader", ""))) is not None):
+    kinds = [grader_named(check.get("grader", "")) for check in source.checks]
+    if any(kind is not None and issubclass(kind, AskingGrader) and kind.costs for kind in kinds):
         suite["judge"] = JUDGE
     suite["checks"] = source.checks
     text = f"# Made from {file.name}, a file of {form}. Change it as you like; the file is not read again.\n"

@@ -213,10 +213,9 @@ async def _ask(
 
 def _prompt(items: list[Kept]) -> str:
     from ..judges import prompts
-    from ..judges.judge import PROMPT_VERSION
 
     rendered = [prompts.build(each.input, each.scale, "").stable for each in items]
-    return sha256(json.dumps([PROMPT_VERSION, rendered]).encode()).hexdigest()[:16]
+    return sha256(json.dumps([prompts.PROMPT_VERSION, rendered]).encode()).hexdigest()[:16]
 
 
 def _rubrics(items: list[Kept]) -> dict[str, int]:

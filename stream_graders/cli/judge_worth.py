@@ -56,7 +56,7 @@ def estimate(
     runs: set[str] = set()
     spans: list[int] = []
     for effect in records(graded, files) if topic is None else _of_topic(graded, topic, last or LAST, spans):
-        if isinstance(effect, Ask):
+        if isinstance(effect, Ask) and effect.record.rule != "probe":
             asked.append(effect.record)
         elif hasattr(effect, "record"):
             runs.add(effect.record.run_id if hasattr(effect.record, "run_id") else effect.record.verdict.run_id)
@@ -140,12 +140,13 @@ def calibrate(
     Raises:
         UserError: the labels, or the judges' file, cannot be used.
     """
-    from ..judges import calibration
+    from ..judges import calibration, worth
 
     items = _items(labels)
     probed: dict[str, list[float | None]] = {}
+    of: dict[str, Any] = {}
     if judges is not None:
-        probed = asyncio.run(_ask(items, judges, model, repeats))
+        probed, of = asyncio.run(_ask(items, judges, model, repeats))
     scored = [item for item in items if item["judge"] is not None]
     if len(scored) < 2:
         raise UserError(
@@ -158,6 +159,9 @@ def calibrate(
     if probed:
         told["probes"] = {name: _probe(found, items) for name, found in probed.items()}
         told["model"] = model
+    if of:
+        told |= of
+        told = {"id": worth.calibration_id(told), **told}
     if out is not None:
         out.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
     typer.echo(json.dumps(told) if as_json else "\n".join(_told(told)))
@@ -202,9 +206,9 @@ def _items(path: Path) -> list[dict[str, Any]]:
 
 async def _ask(
     items: Sequence[dict[str, Any]], judges: Path, model: str, repeats: int
-) -> dict[str, list[float | None]]:
-    """Ask the judge about each item, ``repeats`` times without its cache, and about its probes."""
-    from ..judges import calibration, work
+) -> tuple[dict[str, list[float | None]], dict[str, Any]]:
+    """Ask the judge about each item, ``repeats`` times without its cache, and about its twins; and which judge and rubrics that was."""
+    from ..judges import calibration, work, worth
     from ..judges.settings import JudgesError, load
 
     try:
@@ -215,27 +219,29 @@ async def _ask(
     if model not in file.models:
         raise UserError(f"{judges.name}: knows no judge {model!r}; it has {', '.join(file.models)}")
     probed: dict[str, list[float | None]] = defaultdict(list)
+    reported: set[str] = set()
     try:
         for n, item in enumerate(items):
             if not isinstance(item["input"], dict):
                 continue
             for again in range(repeats):
-                score = await _score(made, item["input"], item["scale"], model, f"{n}/{again}")
-                item["repeats"].append(score)
+                answer = await _asked(made, item["input"], item["scale"], model, f"{n}/{again}")
+                item["repeats"].append(answer.get("score"))
+                reported.add(answer.get("judge", {}).get("reported", ""))
             item["judge"] = item["repeats"][0]
             shown = {**item["input"], "highest": f"{item['scale'][1]:g}"}
             for name, twin in calibration.probes(shown).items():
-                probed[name].append(await _score(made, twin, item["scale"], model, f"{n}/{name}"))
+                probed[name].append((await _asked(made, twin, item["scale"], model, f"{n}/{name}")).get("score"))
     finally:
         await made.close_clients()
         made.close()
-    return dict(probed)
+    rubrics = {worth.rubric_of(item["input"], item["scale"]) for item in items if isinstance(item["input"], dict)}
+    judge = {**worth.judge_of(file.models[model]), "reported": sorted(reported - {""})}
+    return dict(probed), {"judge": judge, "rubrics": sorted(rubrics)}
 
 
-async def _score(made: Any, shown: dict[str, str], scale: tuple[float, float], model: str, name: str) -> float | None:
-    rule: Rule = "binary" if scale[1] == 1 else "clamp"
-    score: float | None = (await asked_once(made, shown, scale, rule, model, name)).get("score")
-    return score
+async def _asked(made: Any, shown: dict[str, str], scale: tuple[float, float], model: str, name: str) -> dict[str, Any]:
+    return await asked_once(made, shown, scale, "binary" if scale[1] == 1 else "clamp", model, name)
 
 
 async def asked_once(

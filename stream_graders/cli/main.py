@@ -90,13 +90,16 @@ def check(
     ] = None,
     bootstrap: OfTopic = None,
     last: Last = None,
+    judges: Annotated[
+        Path | None, typer.Option("--judges", "-j", help="The judges' file: are the judges there, and worth it?")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Check suite files: every problem, with its file, line and likely fix; and what they say of runs that you have."""
     from .check import check_files
 
     with told():
-        check_files(files, against or [], bootstrap, last, as_json=json)
+        check_files(files, against or [], bootstrap, last, judges, as_json=json)
 
 
 @app.command()
@@ -311,7 +314,7 @@ def doctor(
     topic: Names = None,
     json: AsJson = False,
 ) -> None:
-    """Look at suites, Kafka, rights, topics, workers, lag and clocks, and say what is wrong and what to do. Changes nothing."""
+    """Look at suites, Kafka, rights, topics, workers, lag, clocks and judges, and say what is wrong and what to do. Changes nothing."""
     from .doctor import Asked, examine
 
     with told():

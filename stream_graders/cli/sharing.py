@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import typer
+
 from ..security import JUDGE_KEY, judge_key
 from ..suites import Fleet
 from .errors import UserError
+from .runs import Graded
 
 
 def names_of(pairs: Sequence[str]) -> dict[str, str]:
@@ -37,3 +40,11 @@ def with_key(fleet: Fleet, *, required: bool = True) -> Fleet:
         told = "a check asks a judge, so this needs the key that the judge worker signs its answers with"
         raise UserError(f"{' or '.join(JUDGE_KEY)}: not set; {told}")
     return replace(fleet, judge_key=key)
+
+
+def tell_unsigned(graded: Graded) -> None:
+    """Say on standard error that answers of judges were believed without a signature, if some were."""
+    count = graded.ledger.answered
+    if count and graded.fleet.judge_key is None:
+        told = f"{count} answers of judges were believed unsigned, whoever wrote them"
+        typer.echo(f"{told}; set {' or '.join(JUDGE_KEY)} to take only those that are signed", err=True)

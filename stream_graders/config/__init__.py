@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from ..catalogue import catalogue, grader_named
 from ..grading import Grader, setting_fields
+from ..questions import AskingGrader
 from ..suites import Check, Fleet, Judging, Suite
 from .files import whole
 from .lines import Loc, Place, YamlError, YamlFile
@@ -144,18 +145,21 @@ def _built(n: int, entry: CheckModel, model: SuiteModel, report: Any) -> Check |
         message = f"a run in which {grader.assumes} fails; if not every run should, add `when:`"
         report(("checks", n), message, is_warning=True)
     if grader.asks:
-        return entry.built(grader, _judging(n, entry, model, report))
+        assert isinstance(grader, AskingGrader)
+        return entry.built(grader, _judging(n, entry, grader, model, report))
     if entry.judge is not None:
         report(("checks", n, "judge"), f"{grader.name} asks no judge: take this out")
     return entry.built(grader)
 
 
-def _judging(n: int, entry: CheckModel, model: SuiteModel, report: Any) -> Judging | None:
+def _judging(n: int, entry: CheckModel, grader: AskingGrader, model: SuiteModel, report: Any) -> Judging | None:
     """Whom a check asks. How many runs are judged and what a day may cost is stated, never assumed."""
-    asked = (entry.judge or JudgeModel()).over(model.judge)
+    own = entry.judge or JudgeModel()
+    # What is free is asked of every run: the suite's share is one of judges.
+    asked = own.over(model.judge) if grader.costs else own
     loc: Loc = ("checks", n, "judge") if entry.judge is not None else ("checks", n)
     missing = [name for name in ("sample", "budget") if getattr(asked, name) is None]
-    if missing:
+    if missing and grader.costs:
         wanted = "asks a judge, so it has to say which share of runs is judged and what a day may cost: "
         report(loc, f"{wanted}{' and '.join(missing)} missing; add `judge: {{sample: 0.1, budget: {{usd: 5}}}}`")
     if entry.severity == "critical" and asked.sample is not None and asked.sample < 1:

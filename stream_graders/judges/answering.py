@@ -26,6 +26,11 @@ def failed(code: str, why: str, judge: Mapping[str, Any] | None = None) -> dict[
     return {"status": "error", "code": code, "reason": why[:SAID], "judge": dict(judge or {})}
 
 
+def looked(results: Mapping[str, Mapping[str, Any]], judge: Mapping[str, Any]) -> dict[str, Any]:
+    """A probe has looked: what it found, by the id of the assertion."""
+    return {"status": "looked", "results": dict(results), "reason": "", "judge": dict(judge)}
+
+
 def spared(code: str, why: str) -> dict[str, Any]:
     """The judge was not asked on purpose."""
     return {"status": "not_graded", "code": code, "reason": why[:SAID]}

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -21,16 +21,17 @@ from .cache import Cache
 from .calls import FATAL, RETRIED, Call, Client, Fault, Reply
 from .knobs import pinned
 from .ledger import Cost, Ledger, Limit
-from .limits import Gate
+from .limits import Gate, Turn
 from .metrics import JudgeMetrics
 from .parsing import Parsed, parse
+from .prescreen import Prescreen, noted
+from .probes import Probes
 from .settings import JudgesFile, ModelSettings
+from .worth import Worth, rubric_of
 
 log = logging.getLogger("stream_graders.judges")
 
 TRIES = 3
-PROMPT_VERSION = 1
-"""Raised when the prompt or the reading of replies comes to mean something else: answers of before are then not reused."""
 ASK_AGAIN = ("unparseable", "non_numeric", "two_verdicts", "empty")
 """What a reply may be that is asked for once more."""
 NEAR = 0.1
@@ -38,10 +39,15 @@ NEAR = 0.1
 MARGIN = 1.0
 """Seconds before its deadline at which a request is given up: its answer has a way to go."""
 
+URGENT = 0.25
+"""The last part of its time in which a question no longer lets others go first."""
+
 ALL = "all judges"
 """The scope of the limits that all models share."""
 
 Answer = dict[str, Any]
+Looked = asyncio.Future[float | None] | None
+"""What the pre-screen is to find, where there is one and the question has a source."""
 
 
 @dataclass
@@ -52,6 +58,8 @@ class Provider:
     settings: ModelSettings
     client: Client
     gate: Gate
+    worths: Sequence[Worth] = ()
+    """Its calibrations that are not void."""
 
 
 class _OutOfTimeError(Exception):
@@ -68,17 +76,29 @@ class Judge:
         ledger: Ledger,
         cached: Cache,
         metrics: JudgeMetrics,
+        probes: Probes,
         clock: Callable[[], float] = time.time,
+        prescreen: Prescreen | None = None,
     ) -> None:
-        self._file, self._providers = file, providers
+        self._file, self._providers, self._probes, self._prescreen = file, providers, probes, prescreen
         self._ledger, self._cache, self._metrics, self._clock = ledger, cached, metrics, clock
 
     def is_over(self, request: JudgeRequest) -> bool:
         """Has its run gone on without an answer? Then one would cost money and settle nothing."""
         return self._left(request) <= 0
 
+    def tell_used(self) -> None:
+        """Tell how much of all judges' limits is used; from time to time too, for at midnight it is nothing."""
+        for window in ("day", "hour"):
+            if caps := self._file.limits.of(window):
+                self._metrics.used.labels(window).set(self._ledger.used(Limit(ALL, window, caps)))
+
     async def answer(self, request: JudgeRequest) -> Answer:
         """The answer to a request, before its deadline; never raises for what a model or provider does."""
+        if request.rule == "probe":
+            answer = await self._probes.answer(request, self._left(request))
+            self._metrics.answered(request.grader, answer)
+            return answer
         names = [request.model, *request.panel]
         votes = await asyncio.gather(*(self._vote(request, name) for name in names))
         answer = votes[0] if len(votes) == 1 else together(request, names, votes)
@@ -109,27 +129,47 @@ class Judge:
         nonce = secrets.token_hex(4) if settings.mode == "prompt_only" else None
         prompt = prompts.build(request.input, request.scale, secrets.token_hex(3), nonce)
         key = cache.key_of(
-            PROMPT_VERSION, settings.provider, settings.base_url, settings.model, settings.mode, sorted(settings.knobs),
+            prompts.PROMPT_VERSION, settings.provider, settings.base_url, settings.model, settings.mode, sorted(settings.knobs),
             settings.max_output_tokens, prompt.stable, request.rule, request.scale, request.tenant,
         )  # fmt: skip
         try:
-            answer, how = await self._cache.get(key, lambda: self._ask(request, provider, prompt, nonce))
+            answer, how = await self._cache.get(key, lambda: self._screened(request, provider, prompt, nonce))
         except Exception as error:  # noqa: BLE001  (a defect of ours is one answer's error; the others go on)
             log.warning("a request of %s failed: %s", request.grader, type(error).__name__)
             return failed("internal", type(error).__name__)
         self._metrics.cache.labels(how).inc()
-        return {**answer, "judge": {**answer.get("judge", {}), "cache": how, "prompt": key[:16]}}
+        told = {**answer.get("judge", {}), "cache": how, "prompt": key[:16]}
+        rubric = rubric_of(request.input, request.scale)
+        if (worth := next((worth for worth in provider.worths if rubric in worth.rubrics), None)) is not None:
+            told["calibration"] = worth.id
+        return {**answer, "judge": told}
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
-    async def _ask(
+    async def _screened(
         self, request: JudgeRequest, provider: Provider, prompt: prompts.Prompt, nonce: str | None
+    ) -> Answer:
+        """What asking gives, with the pre-screen's note: also where the budget had no room and nothing else is known."""
+        looked = None if self._prescreen is None else self._prescreen.begin(request)
+        if looked is None:
+            return await self._ask(request, provider, prompt, nonce, None)
+        try:
+            answer = await self._ask(request, provider, prompt, nonce, looked)
+            found = await noted(looked)
+        finally:
+            looked.cancel()
+        if found is not None:
+            answer["judge"] = {**answer.get("judge", {}), "prescreen": found}
+        return answer
+
+    async def _ask(
+        self, request: JudgeRequest, provider: Provider, prompt: prompts.Prompt, nonce: str | None, looked: Looked
     ) -> Answer:
         told: dict[str, Any] = {"model": provider.name, "provider": provider.settings.provider, "calls": 0}
         parsed: Parsed | None = None
         for _ in range(2):
             try:
-                reply = await self._called(request, provider, prompt, told)
+                reply = await self._called(request, provider, prompt, told, looked)
             except Fault as fault:
                 return failed(fault.kind, "the provider gave no reply", told)
             except _OutOfTimeError:
@@ -146,7 +186,7 @@ class Judge:
         return scored(parsed, told)
 
     async def _called(
-        self, request: JudgeRequest, provider: Provider, prompt: prompts.Prompt, told: dict[str, Any]
+        self, request: JudgeRequest, provider: Provider, prompt: prompts.Prompt, told: dict[str, Any], looked: Looked
     ) -> Reply | str:
         """The reply of a model, after as many tries as it takes; or which budget has no room for one.
 
@@ -165,17 +205,17 @@ class Judge:
         attempts = stamina.retry_context(on=again, attempts=TRIES, timeout=None, wait_initial=0.5, wait_max=20.0)
         async for attempt in attempts:
             with attempt:
-                return await self._try(request, provider, prompt, told)
+                return await self._try(request, provider, prompt, told, looked)
         raise AssertionError("the last attempt raises")
 
     async def _try(
-        self, request: JudgeRequest, provider: Provider, prompt: prompts.Prompt, told: dict[str, Any]
+        self, request: JudgeRequest, provider: Provider, prompt: prompts.Prompt, told: dict[str, Any], looked: Looked
     ) -> Reply | str:
         gate, settings = provider.gate, provider.settings
         tokens = (len(prompt.system.encode()) + len(prompt.user.encode())) // 3 + settings.max_output_tokens
         try:
             async with asyncio.timeout(max(0.0, self._left(request))):
-                await gate.take()
+                await gate.take(_turn(request, looked))
         except TimeoutError:
             raise _OutOfTimeError from None
         try:
@@ -195,11 +235,9 @@ class Judge:
             0 if prices is None else prices.micro_usd(tokens - settings.max_output_tokens, settings.max_output_tokens)
         )
         reserved = self._ledger.reserve(limits, Cost(money, tokens))
-        for limit in limits:
-            if limit.scope == ALL:
-                metrics.used.labels(limit.window).set(self._ledger.used(limit))
+        self.tell_used()
         if isinstance(reserved, str):
-            metrics.refused.labels(reserved.rpartition(" ")[2]).inc()
+            metrics.refused.labels(reserved.rpartition("(")[2].removesuffix(")")).inc()
             return f"the budget of {reserved} is used up"
         try:
             async with asyncio.timeout(max(0.0, self._left(request))):
@@ -268,6 +306,18 @@ class Judge:
         return request.due / 1000 - self._clock() - MARGIN
 
 
+def _turn(request: JudgeRequest, looked: Looked) -> Turn:
+    """Its place in the line of a model, which changes once the pre-screen has looked."""
+    turn = Turn((request.due - URGENT * (request.due - request.asked_at)) / 1000)
+    if looked is not None:
+
+        def learn(found: "asyncio.Future[float | None]") -> None:
+            turn.grounded = None if found.cancelled() else found.result()
+
+        looked.add_done_callback(learn)
+    return turn
+
+
 def is_unsure(request: JudgeRequest, answer: Answer) -> bool:
     """Should a second judge be asked: the first abstained, is near the threshold, or may have been talked to?"""
     if "injection_suspected" in request.flags or answer.get("code") == "abstained":
@@ -287,6 +337,9 @@ def together(request: JudgeRequest, names: list[str], votes: list[Answer]) -> An
     money = [vote["judge"]["micro_usd"] for vote in votes if "micro_usd" in vote.get("judge", {})]
     if money:
         told["micro_usd"] = sum(money)
+    notes = [vote["judge"]["prescreen"] for vote in votes if "prescreen" in vote.get("judge", {})]
+    if notes:
+        told["prescreen"] = notes[0]
     scores = [vote["score"] for vote in votes if vote["status"] == "scored"]
     if 2 * len(scores) <= len(votes):
         first = next(vote for vote in votes if vote["status"] != "scored")

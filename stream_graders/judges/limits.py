@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from aiolimiter import AsyncLimiter
 
@@ -67,6 +68,73 @@ class Breaker:
         self._probing = False
 
 
+@dataclass(eq=False)
+class Turn:
+    """Somebody who waits for a slot."""
+
+    urgent_at: float = float("inf")
+    """From when on it goes before everybody that is not, in seconds since the epoch."""
+    grounded: float | None = None
+    """How far its reply rests on its source, once the pre-screen has looked; the least goes first."""
+    given: "asyncio.Future[None] | None" = None
+    """Done once it has a slot."""
+
+
+class Slots:
+    """So many at once. Who waits comes in order, except that those with a source change places among themselves.
+
+    A place in the line that belongs to one of them goes to the one whose reply rests least on its source. So whoever has no
+    source keeps its turn, and nobody waits beyond the time from which it is urgent.
+    """
+
+    def __init__(self, at_once: int, clock: Callable[[], float] = time.time) -> None:
+        self._free = at_once
+        self._clock = clock
+        self._line: list[Turn] = []
+
+    async def acquire(self, turn: Turn) -> None:
+        """Wait for a slot."""
+        if self._free > 0:
+            self._free -= 1
+            return
+        turn.given = asyncio.get_running_loop().create_future()
+        self._line.append(turn)
+        try:
+            await turn.given
+        except asyncio.CancelledError:
+            if turn in self._line:
+                self._line.remove(turn)
+            else:
+                self.release()  # It had just been given one.
+            raise
+
+    def release(self) -> None:
+        """Give a slot back: to who comes next, if somebody waits."""
+        turn = self._next()
+        if turn is None or turn.given is None:
+            self._free += 1
+        else:
+            self._line.remove(turn)
+            turn.given.set_result(None)
+
+    def _next(self) -> Turn | None:
+        # Who was cancelled is about to leave the line.
+        line = [turn for turn in self._line if turn.given is not None and not turn.given.done()]
+        if not line:
+            return None
+        late = min(line, key=lambda turn: turn.urgent_at)
+        if late.urgent_at <= self._clock():
+            return late
+        first, ranked = line[0], [turn for turn in line if turn.grounded is not None]
+        if first.grounded is None:
+            return first
+        least = min(ranked, key=lambda turn: turn.grounded or 0.0)
+        # They change places, so that whoever stands between them does not wait longer.
+        here, there = self._line.index(first), self._line.index(least)
+        self._line[here], self._line[there] = least, first
+        return least
+
+
 class Gate:
     """One provider's slots, rate and breaker. A provider that hangs takes its own slots and nobody else's."""
 
@@ -77,7 +145,7 @@ class Gate:
         tokens_per_minute: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.slots = asyncio.Semaphore(at_once)
+        self.slots = Slots(at_once)
         self.breaker = Breaker(clock)
         self._clock = clock
         self._requests_a_minute = requests_per_minute
@@ -87,10 +155,10 @@ class Gate:
         self._tokens = _bucket(tokens_per_minute)
         self._paused_until = 0.0
 
-    async def take(self) -> None:
+    async def take(self, turn: Turn) -> None:
         """Wait for a slot, and for the breaker; whoever waited for the one looks at the other again."""
         while True:
-            await self.slots.acquire()
+            await self.slots.acquire(turn)
             wait = self.breaker.wait()
             if wait <= 0:
                 return

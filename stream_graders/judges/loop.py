@@ -146,6 +146,7 @@ class Loop(ConsumerRebalanceListener):
                 self._tasks[task] = request.asked_at
         self._metrics.waiting.set(len(self._tasks))
         self._metrics.oldest.set(min(self._tasks.values(), default=0) / 1000)
+        self._judge.tell_used()
 
     async def _answer(self, place: TopicPartition, prefix: Prefix, offset: int, request: JudgeRequest) -> None:
         if self._judge.is_over(request):

@@ -1,11 +1,12 @@
 """Prometheus metrics of a judge worker. No run id, no word of a run and none of a judge's becomes a label."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, get_args
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
-from .calls import Usage
-from .ledger import Cost
+from .calls import Kind, Usage
+from .ledger import UNITS, Cost
 
 PREFIX = "stream_graders_judge"
 
@@ -16,6 +17,7 @@ class JudgeMetrics:
     def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves this one out
         self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
         self.requests = self._counter(
             "requests", "Requests by grader and by what became of them.", "grader", "status", "code"
         )
@@ -29,6 +31,9 @@ class JudgeMetrics:
         self.clamped = self._counter("clamped", "Scores off the scale that were taken as its end.", "grader")
         self.suspect = self._counter("suspect", "Answers flagged: a refusal, a planted answer.", "flag")
         self.escalated = self._counter("escalated", "Requests that a second judge was asked about.")
+        self.looks = self._counter(
+            "probe_looks", "Assertions that were looked at, by how that ended.", "target", "outcome"
+        )
         self.bad = self._counter("bad_requests", "Records of the requests' topic that are no request.")
         self.under_way = self._gauge("calls_under_way", "Calls that wait for a reply.", "model")
         self.waiting = self._gauge("requests_waiting", "Requests that were read and have no answer yet.")
@@ -40,12 +45,22 @@ class JudgeMetrics:
             buckets=(0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
         )  # fmt: skip
 
+    def begin(self, models: Iterable[str]) -> None:
+        """Show at 0 what an alert waits for: a counter that begins at 1 has not grown, as Prometheus sees it."""
+        for model in models:
+            for outcome in ("ok", *get_args(Kind)):
+                self.calls.labels(model, outcome)
+            self.breaker.labels(model)
+        for unit in UNITS:
+            self.refused.labels(unit)
+
     def answered(self, grader: str, answer: dict[str, Any]) -> None:
         """A request has an answer."""
         self.requests.labels(grader, answer["status"], answer.get("code", "")).inc()
         flags = answer.get("flags", [])
+        clamped = self.clamped.labels(grader)  # There from its grader's first answer on, at 0.
         if "clamped" in flags:
-            self.clamped.labels(grader).inc()
+            clamped.inc()
         for flag in ("refusal_suspect", "injection_suspected"):
             if flag in flags:
                 self.suspect.labels(flag).inc()

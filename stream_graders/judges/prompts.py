@@ -14,6 +14,9 @@ _OURS = re.compile(
     r"(?i)<(?=[\s/]*(?:question|criteria|agent_response|dimension)\b)|<(?=[\s/]*(?:question|criteria|agent_response)_)"
 )
 LONGEST_REASON = 600
+PROMPT_VERSION = 1
+"""Raised when the prompt or the reading of replies comes to mean something else: neither answers nor calibrations of before
+hold then."""
 
 
 class Prompt(NamedTuple):

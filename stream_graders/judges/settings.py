@@ -1,19 +1,23 @@
 """The judge worker's own file: which models there are under which names, what they cost, and what may be spent."""
 
 import os
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ..matching.durations import milliseconds
+from ..matching.paths import parse
 from .calls import Mode
 
 Seconds = Annotated[float, BeforeValidator(lambda value: milliseconds(value) / 1000)]
 Positive = Annotated[int, Field(gt=0)]
+PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""Where a probe's path takes something from the assertion."""
 
 
 class JudgesError(ValueError):
@@ -71,7 +75,7 @@ class ModelSettings(_Model):
     """Its address. Only Anthropic has one of its own: OpenAI's form is spoken by many, and what was meant for a server of
     one's own must not go to a provider because a line was forgotten."""
     key_variable: str | None = None
-    """The environment variable that holds its key: a key never stands in a file."""
+    """The environment variable that holds its key, or with ``_FILE`` behind its name the file of the key: none stands in this one."""
     mode: Mode = "native_schema"
     knobs: list[Literal["temperature", "top_p"]] = ["temperature", "top_p"]
     """Those that it advertises; they are pinned."""
@@ -83,6 +87,8 @@ class ModelSettings(_Model):
     tokens_per_minute: Positive = 1_000_000
     prices: Prices | None = None
     limits: Limits = Limits()
+    calibrations: list[str] = []
+    """Files that ``judge calibrate --output`` wrote, from the folder of this one on."""
 
     @model_validator(mode="after")
     def _provider_can(self) -> Self:
@@ -93,17 +99,63 @@ class ModelSettings(_Model):
         return self
 
 
+class KindSettings(_Model):
+    """How assertions of one kind are looked at: GET, and nothing else."""
+
+    path: str
+    """Where, under the target's ``base_url``; ``{name}`` stands for what the assertion gives under that name."""
+    field: str | None = None
+    """Where the value lies in the JSON that comes back; without it the value is whether the thing is there."""
+
+    @field_validator("path")
+    @classmethod
+    def _is_path(cls, value: str) -> str:
+        if not value.startswith("/") or set(PLACE.sub("", value)) & set("{}#") or ".." in value:
+            raise ValueError("should be a path like /orders/{order}, without .. and with names in the braces")
+        return value
+
+    @field_validator("field")
+    @classmethod
+    def _is_field(cls, value: str | None) -> str | None:
+        if value is not None:
+            parse(value)
+        return value
+
+
+class ProbeSettings(_Model):
+    """A system whose state may be looked at. What is not listed here is not asked."""
+
+    base_url: Annotated[str, Field(pattern=r"^https?://[^/?#\s@]+(/[^?#\s]*)?$")]
+    key_variable: str | None = None
+    """The environment variable that holds what is sent as bearer token."""
+    timeout: Seconds = 5.0
+    """Of one look."""
+    at_once: Positive = 4
+    """Looks that may be under way together."""
+    kinds: Annotated[dict[str, KindSettings], Field(min_length=1)]
+
+
 class JudgesFile(_Model):
     """The whole file."""
 
-    models: Annotated[dict[str, ModelSettings], Field(min_length=1)]
+    models: dict[str, ModelSettings] = {}
+    probes: dict[str, ProbeSettings] = {}
+    """By the name of the target."""
     limits: Limits = Limits()
     """Of all models together."""
     share: Annotated[float, Field(gt=0, le=1)] = 1.0
     """The part of each limit that this process may use: workers that share no folder divide it among them."""
     folder: str | None = None
     """Where answers are cached and what was spent is kept. Workers of one machine may share it."""
+    prescreen: Literal["minilm"] | None = None
+    """What looks at questions that come with a source before they are asked: it gives an order and a note, never a score."""
     cache_days: Annotated[int, Field(ge=0)] = 30
+
+    @model_validator(mode="after")
+    def _asks_somebody(self) -> Self:
+        if not self.models and not self.probes:
+            raise ValueError("should have one of models and probes: there is nobody to ask")
+        return self
 
     @model_validator(mode="after")
     def _prices_are_known(self) -> Self:
@@ -124,7 +176,7 @@ def load(path: Path) -> JudgesFile:
         JudgesError: it cannot be used.
     """
     try:
-        return JudgesFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        file = JudgesFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise JudgesError(f"{path}: {error.strerror}; name the judges' file with --judges") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -133,19 +185,32 @@ def load(path: Path) -> JudgesFile:
         told = [f"{path.name}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
         told = [line.replace(": : ", ": ").replace(": Value error, ", ": ") for line in told]
         raise JudgesError("\n".join(told)) from error
+    models = {
+        name: model.model_copy(update={"calibrations": [str(path.parent / each) for each in model.calibrations]})
+        for name, model in file.models.items()
+    }
+    return file.model_copy(update={"models": models})
 
 
-def key_of(model: ModelSettings, name: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The key of a model, from the environment.
+def key_of(variable: str | None, place: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The key of what stands at a place of the file, from the environment or the file that it names; empty where it needs none.
 
     Raises:
-        JudgesError: the variable is not set.
+        JudgesError: neither variable is set, or the file holds no key.
     """
-    if model.key_variable is None:
+    if variable is None:
         return ""
-    key = environment.get(model.key_variable, "")
+    of_file = f"{variable}_FILE"
+    key, path = environment.get(variable, ""), environment.get(of_file, "")
+    if path and not key:
+        try:
+            key = Path(path).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise JudgesError(f"{place}: {of_file}: {path} cannot be read ({type(error).__name__})") from None
+        if not key:
+            raise JudgesError(f"{place}: {of_file}: {path} is empty; it holds the key")
     if not key:
-        raise JudgesError(f"models.{name}: the variable {model.key_variable} is not set; it holds the model's key")
+        raise JudgesError(f"{place}: the variable {variable} is not set; it holds the key")
     return key
 
 
@@ -155,7 +220,7 @@ def client_of(model: ModelSettings, name: str) -> Any:
     Raises:
         JudgesError: its key is not set, its library is not installed, or it takes no schema and is to be held to one.
     """
-    key = key_of(model, name)
+    key = key_of(model.key_variable, f"models.{name}")
     try:
         if model.provider == "openai":
             from .openai_client import OpenAIClient

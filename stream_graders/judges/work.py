@@ -1,5 +1,6 @@
 """What a judge worker is made of, from its file."""
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,13 @@ from .judge import Judge, Provider
 from .ledger import Ledger
 from .limits import Gate
 from .metrics import JudgeMetrics
-from .settings import JudgesFile, client_of
+from .minilm import AbsentError, load
+from .prescreen import Prescreen
+from .probes import Probes
+from .settings import JudgesError, JudgesFile, client_of
+from .worth import worths_of
+
+log = logging.getLogger("stream_graders.judges")
 
 
 @dataclass
@@ -22,14 +29,19 @@ class Made:
     ledger: Ledger
     cache: Cache
     providers: dict[str, Provider]
+    probes: Probes
+    prescreen: Prescreen | None
 
     async def close_clients(self) -> None:
         """Give back the clients' connections."""
         for provider in self.providers.values():
             await provider.client.close()
+        await self.probes.close()
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files, and look at nothing more."""
+        if self.prescreen is not None:
+            self.prescreen.close()
         self.ledger.close()
         self.cache.close()
 
@@ -38,26 +50,41 @@ def made(file: JudgesFile, *, remembers: bool = True) -> Made:
     """The judge of a file; if it ``remembers`` nothing, it neither reads nor touches the answers of before.
 
     Raises:
-        JudgesError: a key is not set, or a client's library is not installed.
+        JudgesError: a key is not set, a calibration cannot be read, or a client's library or the pre-screen's model is not
+            installed.
         OSError: the folder cannot be made.
     """
+    try:
+        scorer = load() if file.prescreen == "minilm" else None
+    except AbsentError as error:
+        raise JudgesError(f"prescreen: {error}") from error
     folder = None if file.folder is None else Path(file.folder).expanduser()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     stamina.instrumentation.set_on_retry_hooks([])  # It would log each retry with whatever it was handed.
     metrics = JudgeMetrics()
+    metrics.begin(file.models)
     ledger = Ledger(":memory:" if folder is None else folder / "ledger.sqlite", file.share)
     cached = Cache(":memory:", 0)
     if remembers:
         cached = Cache(":memory:" if folder is None else folder / "answers.sqlite", file.cache_days)
         cached.forget_old()
+    worths = worths_of(file)
     providers = {
         name: Provider(
             name,
             model,
             client_of(model, name),
             Gate(model.at_once, model.requests_per_minute, model.tokens_per_minute),
+            [worth for worth in worths[name] if not worth.changed(model)],
         )
         for name, model in file.models.items()
     }
-    return Made(Judge(file, providers, ledger, cached, metrics), metrics, ledger, cached, providers)
+    for name, model in file.models.items():
+        for worth in worths[name]:
+            if changed := worth.changed(model):
+                log.warning("judge %s: %s is void, for %s changed", name, worth.path, " and ".join(changed))
+    probes = Probes(file.probes, metrics.looks)
+    prescreen = None if scorer is None else Prescreen(scorer)
+    judge = Judge(file, providers, ledger, cached, metrics, probes, prescreen=prescreen)
+    return Made(judge, metrics, ledger, cached, providers, probes, prescreen)

@@ -44,13 +44,14 @@ def broker_settings() -> dict[str, str]:
 def health_check() -> list[str]:
     """The image's own health check."""
     text = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    # The stages share one.
     [told] = re.findall(r"^HEALTHCHECK .*? CMD (\[.*\])$", text, re.MULTILINE)
     command: list[str] = json.loads(told)
     assert command[0] == "python"
     return [sys.executable, *command[1:]]
 
 
-PLACES = ("worker-0:9808", "worker-1:9808", "sink:9810", "alertmanager:9093")
+PLACES = ("worker-0:9808", "worker-1:9808", "judge:9809", "sink:9810", "alertmanager:9093")
 """What Prometheus' file calls by a container's name."""
 
 
@@ -60,7 +61,9 @@ class System:
     def __init__(self, folder: Path, broker: KafkaBroker) -> None:
         self.folder = folder
         self.broker = broker
-        self.ports = {name: free_port() for name in ("worker-0", "worker-1", "sink", "prometheus", "alertmanager")}
+        self.ports = {
+            name: free_port() for name in ("worker-0", "worker-1", "judge", "sink", "prometheus", "alertmanager")
+        }
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def run(self, service: str) -> int:
@@ -89,7 +92,7 @@ class System:
         """The environment of a container of this service, over this process's own."""
         told = {name: self._translated(value) for name, value in SERVICES[service].get("environment", {}).items()}
         if service in self.ports:
-            told["SG_METRICS_PORT"] = str(self.ports[service])
+            told["SG_METRICS_PORT"] = told["SG_JUDGE_METRICS_PORT"] = str(self.ports[service])
         return {**os.environ, **told}
 
     def _translated(self, word: str) -> str:
@@ -100,10 +103,16 @@ class System:
             "/etc/alertmanager": str(self.folder / "alertmanager"),
             "/demo/": f"{ROOT}/stream_graders/demo/",
             "/suites/": f"{ROOT}/suites/",
+            "/judges.yaml": str(self.folder / "judges.yaml"),
+            "/run/secrets/": f"{self.folder}/secret-",
         }
         for ours, theirs in places.items():
             word = word.replace(ours, theirs)
         return re.sub(r"=/(prometheus|alertmanager)$", lambda found: f"={self.folder}/{found[1]}-data", word)
+
+    def secret(self, name: str, value: str) -> None:
+        """Lay out what a service finds as a secret; one that nobody gives is there and empty."""
+        (self.folder / f"secret-{name}").write_text(value, encoding="utf-8")
 
     def configure(self, hook: str) -> None:
         """Lay Prometheus' and Alertmanager's files out: with the addresses that things have here, sixty times as fast."""
@@ -181,6 +190,8 @@ def system(folder: Path) -> Iterator[System]:
     """The services, with a broker of their own that has the settings of the file."""
     with KafkaBroker(folder / "kafka", broker_settings()) as broker:
         made = System(folder, broker)
+        for name in IMAGE["secrets"]:
+            made.secret(name, "")
         try:
             yield made
         finally:

@@ -34,8 +34,8 @@ FAULTS = {
     "an image without a version": (
         "deploy/Dockerfile",
         "deploy/Dockerfile",
-        "FROM python:3.11-slim-bookworm\n\nCOPY --from",
-        "FROM python:latest\n\nCOPY --from",
+        "FROM python:3.11-slim-bookworm AS run",
+        "FROM python:latest AS run",
         "DL3007",
     ),
     "a variable that nobody sets": ("shell", "deploy/supervised.sh", 'exit "$code"', 'exit "$cod"', "SC2154"),
@@ -82,6 +82,13 @@ FAULTS = {
         "serviceAccountName:",
         "serviceAcountName:",
         "serviceAcountName",
+    ),
+    "a field of the judge that Kubernetes does not know": (
+        "deploy/helm",
+        f"{CHART}/templates/judge.yaml",
+        "claimName:",
+        "claimedName:",
+        "claimName",
     ),
     "a field that the Prometheus operator does not know": (
         "deploy/helm",

@@ -11,7 +11,10 @@ import pytest
 from tests.deploy.programs import DEPLOY, ROOT
 
 TEXT = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
-STAGES = [stage.split("\n") for stage in re.split(r"^FROM ", TEXT, flags=re.MULTILINE)[1:]]
+STAGES = {
+    stage.split("\n")[0].split(" AS ")[1]: stage.split("\n")
+    for stage in re.split(r"^FROM ", TEXT, flags=re.MULTILINE)[1:]
+}
 
 
 def copies(stage: list[str]) -> list[tuple[list[str], str]]:
@@ -26,9 +29,9 @@ def copies(stage: list[str]) -> list[tuple[list[str], str]]:
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The working directory of the first stage, with what it copied."""
+    """The working directory of the stages that build, with what they copied."""
     folder = tmp_path_factory.mktemp("image")
-    for sources, place in copies(STAGES[0]):
+    for sources, place in [*copies(STAGES["build"]), *copies(STAGES["build-judge"])]:
         for source in sources:
             to = folder / place / Path(source).name if place.endswith("/") else folder / place
             to.parent.mkdir(parents=True, exist_ok=True)
@@ -40,14 +43,14 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_whatever_is_copied_is_there() -> None:
-    for stage in STAGES:
+    for stage in STAGES.values():
         for sources, _ in copies(stage):
             assert all((ROOT / source).exists() for source in sources)
 
 
 def test_the_pins_that_it_installs_were_copied_before(build: Path) -> None:
     named = re.findall(r"--require-hashes -r (\S+)", TEXT)
-    assert named == ["requirements/build.txt", "requirements/runtime.txt"]
+    assert named == ["requirements/build.txt", "requirements/runtime.txt", "requirements/judges.txt"]
     assert all((build / file).is_file() for file in named)
 
 
@@ -71,8 +74,30 @@ def test_the_program_can_be_built_of_what_was_copied_and_run_anywhere(build: Pat
     assert told.stdout.startswith(str(tmp_path)), "the installed one, not the checkout's"
 
 
-def test_the_last_stage_runs_as_nobody_in_particular_and_says_what_it_runs() -> None:
-    last = STAGES[-1]
-    assert "USER 10001:10001" in last
-    assert 'ENTRYPOINT ["supervised", "stream-graders"]' in last
-    assert any("deploy/supervised.sh /usr/local/bin/supervised" in line for line in last)
+def test_what_runs_runs_as_nobody_in_particular_and_says_what_it_runs() -> None:
+    run = STAGES["run"]
+    assert "USER 10001:10001" in run
+    assert 'ENTRYPOINT ["supervised", "stream-graders"]' in run
+    assert any("deploy/supervised.sh /usr/local/bin/supervised" in line for line in run)
+    for name in ("judge", "worker"):
+        assert STAGES[name][0] == f"run AS {name}"
+        assert not any(line.startswith(("USER", "ENTRYPOINT")) for line in STAGES[name])
+
+
+def pins(name: str) -> set[str]:
+    return set(
+        re.findall(r"^(\S+==\S+)", (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+
+
+def test_only_the_judges_image_holds_what_speaks_to_providers() -> None:
+    assert list(STAGES)[-1] == "worker", "what is built where no stage is named"
+    assert any("--from=build " in line for line in STAGES["worker"])
+    assert any("--from=build-judge " in line for line in STAGES["judge"])
+    clients = {"openai", "stamina", "aiolimiter"}
+    assert not clients & {pin.partition("==")[0] for pin in pins("runtime")}
+    assert clients <= {pin.partition("==")[0] for pin in pins("judges")}
+
+
+def test_judge_and_worker_run_on_the_same_versions() -> None:
+    assert pins("runtime") <= pins("judges") <= pins("dev")

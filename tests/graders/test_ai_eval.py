@@ -189,7 +189,7 @@ STATES: dict[str, tuple[Any, Any, float | None, str, str]] = {
     "no mapping": ([1], {"a": True}, 0.0, "setup_failed", "setup failed: the spec is no mapping"),
     "no assertions": ({}, None, 0.0, "setup_failed", "setup failed: assertions is no list with entries"),
     "assertions that are no list": ({"assertions": {"a": 1}}, None, 0.0, "setup_failed", "setup failed: "),
-    "nothing looked": (SPEC, None, None, "no_probe", "no probe looks at the state yet"),
+    "nothing looked": (SPEC, None, None, "no_probe", "no probe has looked at the state"),
     "nothing answered": (SPEC, {}, 0.0, "setup_failed", "setup failed: the probes returned nothing"),
     "all hold": (SPEC, {"a": True, "b": {"ok": True}}, 5.0, "state_as_expected", "2 of 2 assertions hold\nPASS a\nPASS b"),
     "one has no answer": (SPEC, {"a": True, "b": None}, 0.0, "state_not_as_expected", "1 of 2 assertions hold\nPASS a\nFAIL b: nothing answered"),

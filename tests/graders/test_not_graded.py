@@ -256,7 +256,7 @@ CASES: dict[str, tuple[Callable[[], Grader], Iterable[Event], str, str]] = {
         lambda: DroostState({"assertions": [{"id": "a"}]}),
         run().says("a").ends(),
         "no_probe",
-        "no probe looks at the state yet",
+        "no probe has looked at the state",
     ),
 }
 

@@ -16,11 +16,12 @@ import pytest
 
 from stream_graders.cli.sharing import with_key
 from stream_graders.config import load_fleet
-from stream_graders.events import Event, from_json, to_json
+from stream_graders.events import Event, Expected, from_json, to_json
 from stream_graders.stream.replay import Replay
 from stream_graders.testing import run
 from tests.integration.harness import Stage, WorkerProcess, expected, free_port, published, until, verdicts, written
 from tests.judges.server import Body, Does, ScriptedServer, always, fails, says, scores, slot
+from tests.judges.states import StateServer
 from tests.kafka.broker import KafkaBroker
 
 KEY = "a key that only judge and worker have"
@@ -58,10 +59,12 @@ def told(first: int, last: int) -> list[Event]:
 class JudgeProcess(WorkerProcess):
     """A judge worker as a process."""
 
-    def __init__(self, stage: Stage, folder: Path, url: str, slot: str = "judge", **model: Any) -> None:
+    def __init__(
+        self, stage: Stage, folder: Path, url: str, slot: str = "judge", probes: Any = None, **model: Any
+    ) -> None:
         super().__init__(stage, [], slot, environment=ENVIRONMENT)
         settings = {"base_url": url, "model": "m", "timeout": "5s", "at_once": 8, **model}
-        file = {"models": {"default": settings}, "folder": str(folder / "judges")}
+        file = {"models": {"default": settings}, "probes": probes or {}, "folder": str(folder / "judges")}
         path = written(folder / f"{slot}.yaml", json.dumps(file))
         names = [part for name, physical in stage.names.items() for part in ("--topic", f"{name}={physical}")]
         self.command = [
@@ -133,6 +136,33 @@ def test_a_judge_answers_and_the_journal_alone_gives_the_same_bytes_again(kafka:
     assert all(on[record.key] == record.partition for record in stage.read("judge_requests"))
     assert replayed(stage, paths) == verdicts(stage)
     assert len(server.asked) == 40  # A replay asks nobody.
+
+
+def test_the_judge_worker_looks_at_the_state_that_a_run_should_have_left(kafka: KafkaBroker, tmp_path: Path) -> None:
+    stage = Stage(kafka.bootstrap).set()
+    suite = "suite: judged\nchecks:\n  - {check: refunded, grader: ai_eval.droost_state, severity: critical}\n"
+    paths = [written(tmp_path / "judged.yaml", suite)]
+    kinds = {"order": {"path": "/orders/{order}", "field": "status"}}
+    events: list[Event] = []
+    for n in range(20):
+        assertion = {"id": "paid-back", "kind": "order", "order": n, "expected": "refunded"}
+        brought = Expected(metadata={"droost": {"target": "shop", "assertions": [assertion]}})
+        events += run(f"run-{n}").starts(expected=brought).asks(f"Refund {n}.").says("Refunded.").ends()
+    with (
+        StateServer({f"/orders/{n}": {"status": "refunded" if n % 4 else "paid"} for n in range(20)}) as shop,
+        WorkerProcess(stage, paths, environment=ENVIRONMENT) as worker,
+        JudgeProcess(
+            stage, tmp_path, "http://127.0.0.1:9/v1", probes={"shop": {"base_url": shop.url, "kinds": kinds}}
+        ) as judge,
+    ):
+        stage.tell(events)
+        until(lambda: len(run_verdicts(stage)) == 20, "a run verdict of each run", judge)
+        assert worker.stop() == 0
+        assert judge.stop() == 0
+        assert {method for method, _, _ in shop.asked} == {"GET"}
+    outcomes = {run_id: value["checks"][0]["outcome"] for run_id, value in run_verdicts(stage).items()}
+    assert outcomes == {f"run-{n}": "pass" if n % 4 else "fail" for n in range(20)}
+    assert replayed(stage, paths) == verdicts(stage)
 
 
 def test_killed_at_any_point_each_request_ends_in_one_verdict(kafka: KafkaBroker, tmp_path: Path) -> None:

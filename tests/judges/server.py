@@ -125,7 +125,7 @@ class ScriptedServer:
 
         self._server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def _answer(self, handler: BaseHTTPRequestHandler, does: Does) -> None:
         while does.waits is not None and not (does.waits.wait(0.02) or self.closing.is_set()):

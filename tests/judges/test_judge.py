@@ -175,6 +175,8 @@ def test_all_judges_share_a_limit() -> None:
         assert (
             work.metrics.registry.get_sample_value("stream_graders_judge_budget_used_ratio", {"window": "day"}) == 1.0
         )
+        refused = work.metrics.registry.get_sample_value
+        assert refused("stream_graders_judge_budget_refusals_total", {"unit": "calls"}) == 2
 
 
 # -- pressure ----------------------------------------------------------------------------------------------------------

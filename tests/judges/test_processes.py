@@ -13,7 +13,17 @@ from stream_graders.judges.settings import JudgesError, ModelSettings, client_of
 from tests.cli.commands import command as cli
 from tests.integration.harness import written
 
-CLIENTS = ("openai", "pydantic_ai", "anthropic", "stamina", "aiolimiter", "httpx2", "stream_graders.judges")
+CLIENTS = (
+    "openai",
+    "pydantic_ai",
+    "anthropic",
+    "stamina",
+    "aiolimiter",
+    "httpx2",
+    "onnxruntime",
+    "tokenizers",
+    "stream_graders.judges",
+)
 
 
 def imported(module: str) -> set[str]:
@@ -47,7 +57,7 @@ def test_the_judge_worker_imports_no_faust() -> None:
 
 GOOD: dict[str, Any] = {"models": {"default": {"base_url": "http://127.0.0.1:1/v1", "model": "m"}}}
 BAD: dict[str, tuple[Any, str]] = {
-    "no model": ({"models": {}}, "judges.yaml: models: Dictionary should have at least 1 item"),
+    "no model": ({"models": {}}, "judges.yaml: should have one of models and probes: there is nobody to ask"),
     "an unknown key": ({**GOOD, "budget": 1}, "judges.yaml: budget: Extra inputs are not permitted"),
     "dollars without prices": (
         {**GOOD, "limits": {"usd_a_day": 5}},
@@ -107,10 +117,10 @@ def test_a_good_file_has_a_day_and_an_hour(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_used_ends_the_command_with_one_line(tmp_path: Path) -> None:
-    def command(*words: str, key: str = "a key that is long enough") -> tuple[int, str]:
+    def command(*words: str, key: str = "a key that is long enough", **more: str) -> tuple[int, str]:
         done = subprocess.run(
             [sys.executable, "-m", "stream_graders.cli.main", "judge", *words],
-            env={"PATH": "", "SG_JUDGE_KEY": key, "PYTHONPATH": str(Path(__file__).parents[2])},
+            env={"PATH": "", "SG_JUDGE_KEY": key, "PYTHONPATH": str(Path(__file__).parents[2]), **more},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         return done.returncode, done.stderr.strip()
@@ -123,7 +133,14 @@ def test_what_cannot_be_used_ends_the_command_with_one_line(tmp_path: Path) -> N
         tmp_path / "j.yaml", json.dumps({"models": {"a": {**GOOD["models"]["default"], "key_variable": "NO"}}})
     )
     code, told = command("--bootstrap", "127.0.0.1:1", "--judges", str(file))
-    assert (code, told) == (2, "models.a: the variable NO is not set; it holds the model's key")
+    assert (code, told) == (2, "models.a: the variable NO is not set; it holds the key")
+    assert command("--bootstrap", "127.0.0.1:1", "--judges", str(file), NO_FILE=str(missing)) == (
+        2, f"models.a: NO_FILE: {missing} cannot be read (FileNotFoundError)",
+    )  # fmt: skip
+    empty = written(tmp_path / "empty", "\n")
+    assert command("--bootstrap", "127.0.0.1:1", "--judges", str(file), NO_FILE=str(empty)) == (
+        2, f"models.a: NO_FILE: {empty} is empty; it holds the key",
+    )  # fmt: skip
     code, told = command("--bootstrap", "127.0.0.1:1", "--judges", str(file), key="short")
     assert (code, "fewer than 16 characters" in told) == (2, True)
 
@@ -132,7 +149,7 @@ NAMES = {
     "requests_total": ("grader", "status", "code"), "expired_total": (), "calls_total": ("model", "outcome"),
     "tokens_total": ("model", "kind"), "cost_micro_usd_total": ("model",), "cache_total": ("how",),
     "budget_refusals_total": ("unit",), "unreadable_total": ("code",), "clamped_total": ("grader",),
-    "suspect_total": ("flag",), "escalated_total": (), "bad_requests_total": (), "calls_under_way": ("model",),
+    "suspect_total": ("flag",), "probe_looks_total": ("target", "outcome"), "escalated_total": (), "bad_requests_total": (), "calls_under_way": ("model",),
     "requests_waiting": (), "oldest_request_timestamp_seconds": (), "breaker_open": ("model",),
     "budget_used_ratio": ("window",), "call_seconds": ("model",),
 }  # fmt: skip
@@ -147,6 +164,20 @@ def test_the_names_of_the_metrics_stay() -> None:
         for each in made.values()
     }
     assert found == NAMES
+
+
+def test_what_alerts_wait_for_is_there_before_it_happens() -> None:
+    metrics = JudgeMetrics()
+    metrics.begin(["small"])
+    metrics.answered("g", {"status": "scored"})
+
+    def value(name: str, **labels: str) -> float | None:
+        return metrics.registry.get_sample_value(f"stream_graders_judge_{name}", labels)
+
+    assert value("calls_total", model="small", outcome="auth") == 0
+    assert value("breaker_open", model="small") == 0
+    assert value("budget_refusals_total", unit="micro_usd") == 0
+    assert value("clamped_total", grader="g") == 0
 
 
 def test_chaos_has_no_judge_and_says_so(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from stream_graders.events import to_json
 from stream_graders.judges.calibration import Pair, agreement, bias, flip_rate, gwet, kappa, probes, report
+from stream_graders.judges.settings import load
+from stream_graders.judges.worth import read, rubric_of
 from stream_graders.testing import run
 from tests.cli.commands import command
 from tests.integration.harness import written
@@ -137,6 +139,11 @@ def test_a_judge_is_asked_about_its_labels_and_about_twins_made_to_fool_it(tmp_p
     raised = {name: probe["raised"] for name, probe in told["probes"].items()}
     assert raised == {"padded": 4, "restyled": 0, "injected": 4, "opener": 0}
     assert json.loads((tmp_path / "out.json").read_text()) == told
+    found = read(tmp_path / "out.json")
+    assert (found.judge["model"], found.judge["reported"]) == ("m", ["scripted-1"])
+    assert found.rubrics == {rubric_of(shown, (0, 5))}
+    assert found.short_of
+    assert found.changed(load(judges).models["default"]) == []
 
 
 def test_probes_change_the_reply_alone() -> None:

@@ -12,6 +12,12 @@ def judged(metric: str, of: str, by: str, legend: str) -> Query:
     return Query(rate(f"judge_{metric}_total", of, by), legend, may_be_empty=True)
 
 
+def grown_by(part: str, whole: str, of: str) -> str:
+    """What one counter grew by in an hour, as a share of what another did."""
+    some, all_ = f"increase({PREFIX}judge_{part}_total[1h])", f"increase({PREFIX}judge_{whole}_total{{{of}}}[1h])"
+    return f"sum({some}) / (sum({all_}) > 0)"
+
+
 BOARD = Board(
     "judge",
     "Judge",
@@ -28,6 +34,11 @@ BOARD = Board(
                     "ops",
                 ),
                 Panel("Requests, by grader", "", (judged("requests", JUDGES, "grader", "{{grader}}"),), "ops"),
+                Panel(
+                    "Workers that answer",
+                    "",
+                    (Query('sum by (job) (up{job="judge"})', "{{job}}", may_be_empty=True),),
+                ),
                 Panel(
                     "Requests without an answer yet",
                     "",
@@ -115,6 +126,21 @@ BOARD = Board(
                             may_be_empty=True,
                         ),
                     ),
+                ),
+                Panel(
+                    "Share of replies without a score, and of scores off the scale",
+                    "Of an hour. Alerts begin at 20 % and 1 %.",
+                    (
+                        Query(grown_by("unreadable", "calls", 'outcome="ok"'), "no score", may_be_empty=True),
+                        Query(grown_by("clamped", "requests", 'status="scored"'), "off the scale", may_be_empty=True),
+                    ),
+                    "percentunit",
+                ),
+                Panel(
+                    "Looks at states",
+                    "By target; one that failed fails its assertion.",
+                    (judged("probe_looks", JUDGES, "target, outcome", "{{target}} {{outcome}}"),),
+                    "ops",
                 ),
                 Panel(
                     "Odd answers",

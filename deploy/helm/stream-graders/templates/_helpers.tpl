@@ -50,6 +50,31 @@ capabilities:
 {{- end }}
 {{- end }}
 
+{{- /* What judges sign their answers with. */}}
+{{- define "stream-graders.judgeKeyEnv" -}}
+{{- if .Values.judge.keySecret }}
+- name: SG_JUDGE_KEY_FILE
+  value: /run/secrets/judge/judge-key
+{{- end }}
+{{- end }}
+
+{{- define "stream-graders.judgeKeyMount" -}}
+{{- if .Values.judge.keySecret }}
+- name: judge-key
+  mountPath: /run/secrets/judge
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{- define "stream-graders.judgeKeyVolume" -}}
+{{- if .Values.judge.keySecret }}
+- name: judge-key
+  secret:
+    secretName: {{ .Values.judge.keySecret }}
+    defaultMode: 0440
+{{- end }}
+{{- end }}
+
 {{- define "stream-graders.topicArgs" -}}
 {{- range $name, $physical := .Values.kafka.names }}
 - --topic
