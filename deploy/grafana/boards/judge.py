@@ -108,12 +108,6 @@ BOARD = Board(
                     ),
                     "currencyUSD",
                 ),
-                Panel(
-                    "Looks at the state",
-                    "Assertions that were looked at, by how that ended.",
-                    (judged("probe_looks", JUDGES, "target, outcome", "{{target}} {{outcome}}"),),
-                    "ops",
-                ),
                 Panel("Tokens", "", (judged("tokens", MODEL, "model, kind", "{{model}} {{kind}}"),), "ops"),
             ),
         ),
