@@ -107,24 +107,34 @@ JUDGE_KEY = ("SG_JUDGE_KEY", "SG_JUDGE_KEY_FILE")
 """Where the key is that judges sign their answers with: the variable itself, or the file that it names."""
 
 
+def secret_of(variable: str, environment: Mapping[str, str] = os.environ) -> str:
+    """What a variable holds, or the file that is named by the one with ``_FILE`` behind its name; empty without either.
+
+    Raises:
+        SecurityError: the file cannot be read.
+    """
+    secret, of_file = environment.get(variable, ""), f"{variable}_FILE"
+    path = environment.get(of_file, "")
+    if secret or not path:
+        return secret
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SecurityError(f"{of_file}: {path} cannot be read ({type(error).__name__})") from None
+
+
 def judge_key(environment: Mapping[str, str] = os.environ) -> bytes | None:
     """The key that workers and judges share, and nobody else; None where none is set.
 
     Raises:
         SecurityError: the file cannot be read, or the key is too short to keep anybody out.
     """
-    variable, of_file = JUDGE_KEY
-    key, path = environment.get(variable, ""), environment.get(of_file, "")
-    if path and not key:
-        try:
-            key = Path(path).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise SecurityError(f"{of_file}: {path} cannot be read ({type(error).__name__})") from None
+    key = secret_of(JUDGE_KEY[0], environment)
     if not key:
         return None
     if len(key) < SHORTEST_KEY:
         raise SecurityError(
-            f"{variable}: has fewer than {SHORTEST_KEY} characters; make one with: openssl rand -hex 32"
+            f"{JUDGE_KEY[0]}: has fewer than {SHORTEST_KEY} characters; make one with: openssl rand -hex 32"
         )
     return key.encode()
 

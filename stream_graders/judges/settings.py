@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ..matching.durations import milliseconds
 from ..matching.paths import parse
+from ..security import SecurityError, secret_of
 from .calls import Mode
 
 Seconds = Annotated[float, BeforeValidator(lambda value: milliseconds(value) / 1000)]
@@ -200,17 +201,18 @@ def key_of(variable: str | None, place: str, environment: Mapping[str, str] = os
     """
     if variable is None:
         return ""
-    of_file = f"{variable}_FILE"
-    key, path = environment.get(variable, ""), environment.get(of_file, "")
-    if path and not key:
-        try:
-            key = Path(path).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise JudgesError(f"{place}: {of_file}: {path} cannot be read ({type(error).__name__})") from None
-        if not key:
-            raise JudgesError(f"{place}: {of_file}: {path} is empty; it holds the key")
+    try:
+        key = secret_of(variable, environment)
+    except SecurityError as error:
+        raise JudgesError(f"{place}: {error}") from None
     if not key:
-        raise JudgesError(f"{place}: the variable {variable} is not set; it holds the key")
+        of_file = f"{variable}_FILE"
+        told = (
+            f"{of_file}: {path} is empty"
+            if (path := environment.get(of_file))
+            else f"the variable {variable} is not set"
+        )
+        raise JudgesError(f"{place}: {told}; it holds the key")
     return key
 
 
