@@ -87,6 +87,16 @@ class Judge:
         """Has its run gone on without an answer? Then one would cost money and settle nothing."""
         return self._left(request) <= 0
 
+    def has_no_room(self, request: JudgeRequest, waiting: int, most: int) -> bool:
+        """Does a request ask for a judge that fails, and for which so many wait that others would get no turn?
+
+        ``most`` may wait for all judges together. What exceeds an even share is given up while the judge is left alone: once it
+        answers again, it takes the share that waits, and all that comes.
+        """
+        provider = self._providers.get(request.model)
+        share = most // max(1, len(self._providers) + bool(self._file.probes))
+        return provider is not None and waiting >= share < most and provider.gate.breaker.state != "closed"
+
     def tell_used(self) -> None:
         """Tell how much of all judges' limits is used; from time to time too, for at midnight it is nothing."""
         for window in ("day", "hour"):

@@ -8,7 +8,7 @@ killed: judges.md 5.4.)
 import asyncio
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,13 +20,15 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, RebalanceInPro
 from ..answers import mac_of
 from ..events import SCHEMA, JudgeAnswer, to_json
 from ..verdicts import JudgeRequest, identify
+from .answering import failed
 from .judge import Judge
 from .metrics import JudgeMetrics
 
 log = logging.getLogger("stream_graders.judges")
 
 OUTSTANDING = 1_000
-"""Requests that may wait for answers together: those of a provider that is down wait here, and hold no slot of another's."""
+"""Requests that may wait for answers together: those of a provider that is down wait here, and hold no slot of another's. What
+exceeds its share of them is given up (`Judge.has_no_room`), so that it holds up no reading either."""
 COMMIT_EVERY = 0.5
 STOP = 25.0
 """Seconds that answers under way are waited for at a stop."""
@@ -80,6 +82,8 @@ class Loop(ConsumerRebalanceListener):
         self._prefixes: dict[TopicPartition, Prefix] = {}
         self._tasks: dict[asyncio.Task[None], int] = {}
         """Answers under way, with when they were asked for."""
+        self._waiting: Counter[str] = Counter()
+        """How many of them wait for which judge."""
         self._stopping = asyncio.Event()
         self._committed: dict[TopicPartition, int] = {}
 
@@ -152,7 +156,15 @@ class Loop(ConsumerRebalanceListener):
         if self._judge.is_over(request):
             self._metrics.expired.inc()
         else:
-            answer = await self._judge.answer(request)
+            if self._judge.has_no_room(request, self._waiting[request.model], OUTSTANDING):
+                answer = failed("provider_down", "the judge fails, and too many questions wait for it")
+                self._metrics.answered(request.grader, answer)
+            else:
+                self._waiting[request.model] += 1
+                try:
+                    answer = await self._judge.answer(request)
+                finally:
+                    self._waiting[request.model] -= 1
             # To the partition number that the request came on: the run lies there, wherever its key belongs.
             event = event_of(request, answer, self._key)
             await self._producer.send_and_wait(

@@ -99,22 +99,25 @@ class Stage:
         finally:
             await admin.close()
 
-    def send(self, items: Iterable[tuple[bytes | None, bytes | None]], partition: int | None = None) -> None:
-        """Write raw records to the journal, in order."""
-        asyncio.run(self._send(items, partition))
+    def send(
+        self, items: Iterable[tuple[bytes | None, bytes | None]], partition: int | None = None, role: str = "journal"
+    ) -> None:
+        """Write raw records to the journal, or another topic, in order."""
+        asyncio.run(self._send(items, partition, self.topic(role)))
 
     def tell(self, events: Iterable[Event]) -> None:
         """Write events to the journal under their run's key."""
         self.send((event.run_id.encode(), to_json(event)) for event in events)
 
-    async def _send(self, items: Iterable[tuple[bytes | None, bytes | None]], partition: int | None) -> None:
+    async def _send(
+        self, items: Iterable[tuple[bytes | None, bytes | None]], partition: int | None, topic: str
+    ) -> None:
         producer = AIOKafkaProducer(
             bootstrap_servers=self.bootstrap, enable_idempotence=True, linger_ms=5, max_request_size=4_000_000
         )
         await producer.start()
         try:
-            journal = self.topic("journal")
-            futures = [await producer.send(journal, value, key, partition=partition) for key, value in items]
+            futures = [await producer.send(topic, value, key, partition=partition) for key, value in items]
             await asyncio.gather(*futures)
         finally:
             await producer.stop()

@@ -19,7 +19,9 @@ from stream_graders.config import load_fleet
 from stream_graders.events import Event, Expected, from_json, to_json
 from stream_graders.stream.replay import Replay
 from stream_graders.testing import run
+from stream_graders.verdicts import JudgeRequest
 from tests.integration.harness import Stage, WorkerProcess, expected, free_port, published, until, verdicts, written
+from tests.judges.flow import request
 from tests.judges.server import Body, Does, ScriptedServer, always, fails, says, scores, slot
 from tests.judges.states import StateServer
 from tests.kafka.broker import KafkaBroker
@@ -60,11 +62,21 @@ class JudgeProcess(WorkerProcess):
     """A judge worker as a process."""
 
     def __init__(
-        self, stage: Stage, folder: Path, url: str, slot: str = "judge", probes: Any = None, **model: Any
+        self,
+        stage: Stage,
+        folder: Path,
+        url: str,
+        slot: str = "judge",
+        others: Any = None,
+        probes: Any = None,
+        **model: Any,
     ) -> None:
         super().__init__(stage, [], slot, environment=ENVIRONMENT)
         settings = {"base_url": url, "model": "m", "timeout": "5s", "at_once": 8, **model}
-        file = {"models": {"default": settings}, "probes": probes or {}, "folder": str(folder / "judges")}
+        models = {"default": settings} | {
+            name: {**settings, "base_url": other} for name, other in (others or {}).items()
+        }
+        file = {"models": models, "probes": probes or {}, "folder": str(folder / "judges")}
         path = written(folder / f"{slot}.yaml", json.dumps(file))
         names = [part for name, physical in stage.names.items() for part in ("--topic", f"{name}={physical}")]
         self.command = [
@@ -242,6 +254,36 @@ def test_a_judge_that_hangs_is_not_waited_for_and_amends_when_it_answers_late(
     assert Counter((v["state"], v["outcome"], v["reason"]) for v in late) == {
         ("final", "error", "judge_deadline"): 5,
         ("amended", "pass", "judged_well"): 5,
+    }
+
+
+def test_a_judge_that_is_down_holds_up_no_other_however_many_wait_for_it(kafka: KafkaBroker, tmp_path: Path) -> None:
+    stage = Stage(kafka.bootstrap, partitions=1).set()
+    asked = [request(n, id=f"d{n}") for n in range(1_500)] + [request(n, id=f"w{n}", model="well") for n in range(5)]
+    with (
+        ScriptedServer(always(fails(500))) as down,
+        ScriptedServer(always(scores(4))) as well,
+        JudgeProcess(stage, tmp_path, down.url, others={"well": well.url}) as judge,
+    ):
+        ask(stage, asked[:20])
+        until(lambda: len(down.asked) >= 5, "the judge being found to be down", judge)
+        ask(stage, asked[20:])
+        until(lambda: "w4" in answers(stage), "answers of the judge that is well", judge)
+        assert judge.stop() == 0
+    told = answers(stage)
+    assert {told[f"w{n}"]["status"] for n in range(5)} == {"scored"}
+    codes = Counter(answer["code"] for name, answer in told.items() if name.startswith("d"))
+    assert codes["provider_down"] >= 1_500 - 20 - 500
+    assert set(codes) <= {"provider_down", "server", "deadline"}
+
+
+def ask(stage: Stage, requests: Sequence[JudgeRequest]) -> None:
+    stage.send([(each.run_id.encode(), to_json(each)) for each in requests], role="judge_requests")
+
+
+def answers(stage: Stage) -> dict[str, Any]:
+    return {
+        value["request_id"]: value["answer"] for value in values(stage, "journal") if value["type"] == "judge.answer"
     }
 
 
