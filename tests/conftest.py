@@ -1,7 +1,6 @@
 """What all tests share: what they may ask the machine for, and what happens where the machine has not got it."""
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,12 @@ ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = (ROOT / os.environ.get("SG_REAL_DATA", "../shared/data")).resolve()
 
 
-FAULTS = re.compile(
-    r"tests/integration/test_(alerts|bad_input|broker_faults|chaos|faults|guards|log_time|network|overload|real_runs|size)\.py"
-)
-"""Stories of what befalls workers and brokers: two at a time would tell of the machine."""
-SERVED = ("tests/integration/", "tests/demo/", "tests/kafka/", "tests/judges/", "tests/deploy/")
-"""Where tests start processes, and wait for them."""
+SERVED = ("tests/integration/", "tests/demo/", "tests/kafka/", "tests/deploy/test_compose.py")
+"""Where tests start services."""
+
+
+def is_served(nodeid: str) -> bool:
+    return nodeid.startswith(SERVED)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -31,23 +30,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if fixture in taken:
                 item.add_marker(marker)
     if "PYTEST_XDIST_WORKER" in os.environ:
-        # What takes longest begins first.
-        items.sort(key=lambda item: (FAULTS.match(item.nodeid) is None, not item.nodeid.startswith(SERVED)))
+        items.sort(key=lambda item: not is_served(item.nodeid))  # What takes longest begins first.
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Stories of faults stay in one process; the others go by file, so that what a file prepares is prepared once.
+    """Tests with services stay in one process: they mostly wait, and two such stories at a time would tell of the machine.
 
-    (xdist's own groups do nothing since pytest 9.2.)
+    The others go by file, so that what a file prepares is prepared once. (xdist's own groups do nothing since pytest 9.2.)
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByFile(LoadScopeScheduling):
+    class ByServices(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "faults" if FAULTS.match(nodeid) else nodeid.partition("::")[0]
+            return "services" if is_served(nodeid) else nodeid.partition("::")[0]
 
-    return ByFile(config, log)
+    return ByServices(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
