@@ -215,6 +215,15 @@ def test_who_keeps_talking_does_not_keep_a_judge_busy() -> None:
     assert verdicts_of(told.effects)[-1].reason == "budget"
 
 
+@pytest.mark.parametrize("reply", ["", " \n"])
+def test_an_empty_reply_is_shown_to_no_judge(reply: str) -> None:
+    told = Told()
+    told.feed(*story(reply))
+    assert told.requests == []
+    verdict = next(verdict for verdict in verdicts_of(told.effects) if verdict.check == "accurate")
+    assert (verdict.outcome, verdict.reason) == ("not_graded", "nothing_to_judge")
+
+
 def test_a_run_that_lacks_events_is_not_judged() -> None:
     told = Told()
     events = list(story())

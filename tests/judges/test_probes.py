@@ -224,6 +224,7 @@ ANSWERS: dict[str, tuple[Any, str, float | None, str]] = {
     ),
     "nothing came back": ({"status": "looked", "results": {}}, "fail", 0.0, "setup failed: the probes returned nothing"),
     "only yes": ({"status": "looked", "results": {"a": True, "b": "true"}}, "fail", 0.0, "0 of 2"),
+    "1 is not true": ({"status": "looked", "results": {"a": {"ok": 1}, "b": {"ok": True}}}, "fail", 0.0, "1 of 2 assertions hold\nFAIL a"),
     "no time": ({"status": "error", "code": "deadline", "reason": "there was none"}, "error", None, "deadline: there was none"),
     "a score": ({"status": "scored", "score": 5}, "error", None, "malformed: "),
     "no form": ({"status": "looked", "results": [1]}, "error", None, "malformed: "),
