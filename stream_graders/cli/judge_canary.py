@@ -135,6 +135,8 @@ def _item(path: Path, n: int, value: Any) -> Kept:
     """An item from a line of its file: a judge's request as Kafka has it, or a label as ``calibrate`` reads it."""
     if not isinstance(value, dict) or not isinstance(value.get("input"), dict):
         raise UserError(f"{path.name}:{n}: has no input, what the judge is to be shown")
+    if value.get("rule") == "probe":
+        raise UserError(f"{path.name}:{n}: looks at a state and asks no judge; leave it out")
     scale = value.get("scale") or (0, 5)
     rule = value.get("rule") or ("binary" if tuple(scale) == (0, 1) else "clamp")
     try:

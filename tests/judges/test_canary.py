@@ -246,6 +246,9 @@ def test_what_cannot_be_used_is_told_in_a_line(tmp_path: Path) -> None:
     )
     bad = written(tmp_path / "bad.jsonl", '{"label": 1}\n')
     assert told(kept, "--record", "--items", bad) == "bad.jsonl:1: has no input, what the judge is to be shown"
+    probe = written(tmp_path / "probe.jsonl", '{"rule": "probe", "input": {"assertions": "[]"}}\n')
+    asked = "probe.jsonl:1: looks at a state and asks no judge; leave it out"
+    assert told(kept, "--record", "--items", probe) == asked
     assert (
         told(kept, "--record", "--items", items, "--model", "other")
         == "judges.yaml: knows no judge 'other'; it has default"
