@@ -10,8 +10,8 @@ from ..config import Problem, load_fleet, read, suite_files
 from ..config.files import whole
 from ..events import compact
 from ..gradebook import Publish
+from ..judges.calibration import Calibration, calibrations_of, rubric_of
 from ..judges.settings import JudgesError, JudgesFile, load
-from ..judges.worth import Worth, rubric_of, worths_of
 from ..questions import AskingGrader, JudgeGrader
 from ..session import Effect
 from ..suites import Judging, Suite
@@ -60,16 +60,18 @@ def check_files(
         _try(paths, against, topic, last or LAST, as_json=as_json)
 
 
-def _judges(path: Path) -> tuple[JudgesFile, dict[str, list[Worth]]]:
+def _judges(path: Path) -> tuple[JudgesFile, dict[str, list[Calibration]]]:
     try:
         file = load(path)
-        return file, worths_of(file)
+        return file, calibrations_of(file)
     except JudgesError as error:
         raise UserError(str(error)) from error
 
 
-def _unjudged(path: Path, suite: Suite, file: JudgesFile, worths: dict[str, list[Worth]]) -> Iterator[Problem]:
-    """What a suite asks of judges that the judges' file does not hold: a judge of that name, and, for a critical check, its worth."""
+def _unjudged(
+    path: Path, suite: Suite, file: JudgesFile, calibrations: dict[str, list[Calibration]]
+) -> Iterator[Problem]:
+    """What a suite asks of judges that the judges' file does not hold: a judge of that name, and, for a critical check, its each."""
     places = whole(path, _ignored, _ignored)
     for n, check in enumerate(suite.checks):
         grader = check.grader
@@ -89,16 +91,16 @@ def _unjudged(path: Path, suite: Suite, file: JudgesFile, worths: dict[str, list
                 yield problem(f"the judges' file knows no {what} {name!r}; it has {', '.join(there) or 'none'}")
             elif check.severity == "critical" and isinstance(grader, JudgeGrader):
                 rubric = rubric_of(grader.asked(), grader.answers_on or grader.scale)
-                lack = _lack(name, file, worths[name], rubric)
+                lack = _lack(name, file, calibrations[name], rubric)
                 if lack is not None:
                     yield problem(f"is critical, and its judge {name} {lack}", is_warning=True)
 
 
-def _lack(name: str, file: JudgesFile, worths: list[Worth], rubric: str) -> str | None:
+def _lack(name: str, file: JudgesFile, calibrations: list[Calibration], rubric: str) -> str | None:
     """What a judge lacks to back a critical check; None if a calibration says that it may."""
-    about = [worth for worth in worths if rubric in worth.rubrics]
-    valid = [worth for worth in about if not worth.changed(file.models[name])]
-    if any(not worth.short_of for worth in valid):
+    about = [each for each in calibrations if rubric in each.rubrics]
+    valid = [each for each in about if not each.changed(file.models[name])]
+    if any(not each.short_of for each in valid):
         return None
     if valid:
         return f"lacks {valid[0].short_of[0]} ({valid[0].path})"

@@ -140,7 +140,7 @@ def calibrate(
     Raises:
         UserError: the labels, or the judges' file, cannot be used.
     """
-    from ..judges import calibration, worth
+    from ..judges import calibration
 
     items = _items(labels)
     probed: dict[str, list[float | None]] = {}
@@ -161,7 +161,7 @@ def calibrate(
         told["model"] = model
     if of:
         told |= of
-        told = {"id": worth.calibration_id(told), **told}
+        told = {"id": calibration.calibration_id(told), **told}
     if out is not None:
         out.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
     typer.echo(json.dumps(told) if as_json else "\n".join(_told(told)))
@@ -208,7 +208,7 @@ async def _ask(
     items: Sequence[dict[str, Any]], judges: Path, model: str, repeats: int
 ) -> tuple[dict[str, list[float | None]], dict[str, Any]]:
     """Ask the judge about each item, ``repeats`` times without its cache, and about its twins; and which judge and rubrics that was."""
-    from ..judges import calibration, work, worth
+    from ..judges import calibration, work
     from ..judges.settings import JudgesError, load
 
     try:
@@ -235,8 +235,8 @@ async def _ask(
     finally:
         await made.close_clients()
         made.close()
-    rubrics = {worth.rubric_of(item["input"], item["scale"]) for item in items if isinstance(item["input"], dict)}
-    judge = {**worth.judge_of(file.models[model]), "reported": sorted(reported - {""})}
+    rubrics = {calibration.rubric_of(item["input"], item["scale"]) for item in items if isinstance(item["input"], dict)}
+    judge = {**calibration.judge_of(file.models[model]), "reported": sorted(reported - {""})}
     return dict(probed), {"judge": judge, "rubrics": sorted(rubrics)}
 
 

@@ -18,6 +18,7 @@ from ..verdicts import JudgeRequest
 from . import answering, cache, prompts
 from .answering import failed, scored, spared
 from .cache import Cache
+from .calibration import Calibration, rubric_of
 from .calls import FATAL, RETRIED, Call, Client, Fault, Reply
 from .knobs import pinned
 from .ledger import Cost, Ledger, Limit
@@ -27,7 +28,6 @@ from .parsing import Parsed, parse
 from .prescreen import Prescreen, noted
 from .probes import Probes
 from .settings import JudgesFile, ModelSettings
-from .worth import Worth, rubric_of
 
 log = logging.getLogger("stream_graders.judges")
 
@@ -58,8 +58,8 @@ class Provider:
     settings: ModelSettings
     client: Client
     gate: Gate
-    worths: Sequence[Worth] = ()
-    """Its calibrations that are not void."""
+    calibrations: Sequence[Calibration] = ()
+    """Those that are not void."""
 
 
 class _OutOfTimeError(Exception):
@@ -150,8 +150,8 @@ class Judge:
         self._metrics.cache.labels(how).inc()
         told = {**answer.get("judge", {}), "cache": how, "prompt": key[:16]}
         rubric = rubric_of(request.input, request.scale)
-        if (worth := next((worth for worth in provider.worths if rubric in worth.rubrics), None)) is not None:
-            told["calibration"] = worth.id
+        if (known := next((each for each in provider.calibrations if rubric in each.rubrics), None)) is not None:
+            told["calibration"] = known.id
         return {**answer, "judge": told}
 
     # -- asking --------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from pathlib import Path
 import stamina
 
 from .cache import Cache
+from .calibration import calibrations_of
 from .judge import Judge, Provider
 from .ledger import Ledger
 from .limits import Gate
@@ -15,7 +16,6 @@ from .minilm import AbsentError, load
 from .prescreen import Prescreen
 from .probes import Probes
 from .settings import JudgesError, JudgesFile, client_of
-from .worth import worths_of
 
 log = logging.getLogger("stream_graders.judges")
 
@@ -69,21 +69,21 @@ def made(file: JudgesFile, *, remembers: bool = True) -> Made:
     if remembers:
         cached = Cache(":memory:" if folder is None else folder / "answers.sqlite", file.cache_days)
         cached.forget_old()
-    worths = worths_of(file)
+    calibrations = calibrations_of(file)
     providers = {
         name: Provider(
             name,
             model,
             client_of(model, name),
             Gate(model.at_once, model.requests_per_minute, model.tokens_per_minute),
-            [worth for worth in worths[name] if not worth.changed(model)],
+            [each for each in calibrations[name] if not each.changed(model)],
         )
         for name, model in file.models.items()
     }
     for name, model in file.models.items():
-        for worth in worths[name]:
-            if changed := worth.changed(model):
-                log.warning("judge %s: %s is void, for %s changed", name, worth.path, " and ".join(changed))
+        for each in calibrations[name]:
+            if changed := each.changed(model):
+                log.warning("judge %s: %s is void, for %s changed", name, each.path, " and ".join(changed))
     probes = Probes(file.probes, metrics.looks)
     prescreen = None if scorer is None else Prescreen(scorer)
     judge = Judge(file, providers, ledger, cached, metrics, probes, prescreen=prescreen)

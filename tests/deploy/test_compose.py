@@ -109,7 +109,7 @@ def test_the_whole_of_it_runs_sees_a_failure_and_recovers(tmp_path: Path) -> Non
             running.start(service)
 
         for service in ("worker-0", "worker-1", "sink"):
-            until(lambda service=service: running.is_healthy(service), f"{service} being healthy")  # type: ignore[misc]
+            until(lambda service=service: running.is_healthy(service), f"{service} being healthy")  # type: ignore[misc]  # a lambda with a default
         until(lambda: sum(value for _, value in running.query('up{job="stream-graders"}')) == 2, "both being scraped")
         graded = 'sum by (suite) (stream_graders_verdicts_total{outcome=~"pass|fail"})'
         until(

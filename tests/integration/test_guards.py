@@ -70,7 +70,7 @@ def overtaken(kafka: KafkaBroker, suite: Path) -> tuple[Stage, WorkerProcess]:
         stage = Stage(kafka.bootstrap).set()
         tell(stage, stories(0, 20))
         with WorkerProcess(stage, [suite]) as worker:
-            until(lambda stage=stage: stage.committed() == 80, "the journal being read to its end", worker)  # type: ignore[misc]
+            until(lambda stage=stage: stage.committed() == 80, "the journal being read to its end", worker)  # type: ignore[misc]  # a lambda with a default
             worker.signal(signal.SIGSTOP)
             tell(stage, stories(20, 25))  # A fetch that was under way may still bring these.
             tell(stage, stories(25, 30))

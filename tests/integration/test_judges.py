@@ -193,7 +193,7 @@ def test_killed_at_any_point_each_request_ends_in_one_verdict(kafka: KafkaBroker
         for part in range(4):
             stage.tell(told(50 * part, 50 * part + 50))
             asked = len(server.asked)
-            until(lambda asked=asked: len(server.asked) >= asked + 10, "calls being under way", judge)  # type: ignore[misc]
+            until(lambda asked=asked: len(server.asked) >= asked + 10, "calls being under way", judge)  # type: ignore[misc]  # a lambda with a default
             (judge if part % 2 == 0 else worker).kill()
             (judge if part % 2 == 0 else worker).start()
         slow.set()
@@ -229,7 +229,7 @@ def test_deterministic_verdicts_are_the_same_bytes_whatever_becomes_of_judges(
         ):
             judge = None if how == "absent" else JudgeProcess(stage, folder, server.url).start()
             stage.tell(events)
-            until(lambda stage=stage: len(run_verdicts(stage, "plain")) == 20, "the plain suite's verdicts", worker)  # type: ignore[misc]
+            until(lambda stage=stage: len(run_verdicts(stage, "plain")) == 20, "the plain suite's verdicts", worker)  # type: ignore[misc]  # a lambda with a default
             if judge is not None:
                 judge.kill()
         seen[how] = plain_verdicts(stage)

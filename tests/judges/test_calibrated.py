@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from stream_graders.judges.calibration import calibration_id, judge_of, read, rubric_of
 from stream_graders.judges.settings import JudgesError, JudgesFile, load
-from stream_graders.judges.worth import calibration_id, judge_of, read, rubric_of
 from tests.cli.commands import command
 from tests.integration.harness import written
 from tests.judges.flow import one, request

@@ -68,7 +68,7 @@ FAULTS: dict[str, tuple[Does, str, float | None]] = {
     "an error with status 200": (Does(200, {"error": "no"}), "bad_body", None),
     "half of an object": (Does(200, b'{"id": "c", "choices": ['), "bad_body", None),
     "a list": (Does(200, b"[]"), "bad_body", None),
-    "content that is no text": (Does(200, {**says("x").body, "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": {"a": 1}}}]}), "bad_body", None),  # type: ignore[dict-item]
+    "content that is no text": (Does(200, {**says("x").body, "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": {"a": 1}}}]}), "bad_body", None),  # type: ignore[dict-item]  # that is the fault
 }  # fmt: skip
 
 

@@ -7,9 +7,19 @@ from typing import Any
 import pytest
 
 from stream_graders.events import to_json
-from stream_graders.judges.calibration import Pair, agreement, bias, flip_rate, gwet, kappa, probes, report
+from stream_graders.judges.calibration import (
+    Pair,
+    agreement,
+    bias,
+    flip_rate,
+    gwet,
+    kappa,
+    probes,
+    read,
+    report,
+    rubric_of,
+)
 from stream_graders.judges.settings import load
-from stream_graders.judges.worth import read, rubric_of
 from stream_graders.testing import run
 from tests.cli.commands import command
 from tests.integration.harness import written

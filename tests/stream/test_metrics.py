@@ -208,7 +208,7 @@ def test_a_failure_shows_the_run_it_was_seen_in_whatever_its_id(run_id: str) -> 
     metrics = Metrics([SUITE])
     published(metrics, run(run_id, environment="prod").starts().calls("db.drop").returns().says("bye").ends())
     page = generate_latest(metrics.registry).decode()  # type: ignore[no-untyped-call]  # the library leaves both out
-    families = openmetrics(page)  # type: ignore[no-untyped-call]
+    families = openmetrics(page)  # type: ignore[no-untyped-call]  # the library leaves this one out
     samples = [sample for family in families for sample in family.samples if sample.exemplar is not None]
     assert {s.exemplar.labels["run_id"] for s in samples} == {run_id[:122]}
     assert {s.name for s in samples} == {
