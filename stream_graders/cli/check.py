@@ -71,7 +71,7 @@ def _judges(path: Path) -> tuple[JudgesFile, dict[str, list[Calibration]]]:
 def _unjudged(
     path: Path, suite: Suite, file: JudgesFile, calibrations: dict[str, list[Calibration]]
 ) -> Iterator[Problem]:
-    """What a suite asks of judges that the judges' file does not hold: a judge of that name, and, for a critical check, its each."""
+    """What a suite asks of judges that the judges' file does not hold: a judge of that name, and, for a critical check, a calibration."""
     places = whole(path, _ignored, _ignored)
     for n, check in enumerate(suite.checks):
         grader = check.grader

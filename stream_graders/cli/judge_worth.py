@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ import typer
 from ..asking import Ask
 from ..config import load_fleet
 from ..events import from_json
+from ..judges import prompts
+from ..judges.settings import JudgesError, JudgesFile, load
 from ..session import Effect
 from ..verdicts import JudgeRequest, Rule
 from .errors import Exit, UserError, leave
@@ -42,9 +44,6 @@ def estimate(
     Raises:
         UserError: a file or topic cannot be used.
     """
-    from ..judges import prompts
-    from ..judges.settings import JudgesError, load
-
     try:
         file = None if judges is None else load(judges)
     except JudgesError as error:
@@ -63,30 +62,11 @@ def estimate(
     if not runs:
         raise UserError("no run there is one of the suites': see `stream-graders check --against`")
     a_day = runs_a_day or (round(len(runs) * DAY / max(1_000, *spans)) if spans else len(runs))
-    lines = []
-    for check, requests in sorted(_by_check(asked).items()):
-        models = Counter(name for each in requests for name in (each.model, *each.panel))
-        tokens = calls = 0
-        money: int | None = 0
-        for each in requests:
-            prompt = prompts.build(each.input, each.scale, "000000")
-            size = (len(prompt.system.encode()) + len(prompt.user.encode())) // 3
-            for name in (each.model, *each.panel):
-                model = None if file is None else file.models.get(name)
-                out = 150 if model is None else min(150, model.max_output_tokens)
-                calls += 1
-                tokens += size + out
-                prices = None if model is None else model.prices
-                money = None if money is None or prices is None else money + prices.micro_usd(size, out)
-        scale = a_day / len(runs)
-        lines.append(
-            {
-                "check": check, "runs": len(runs), "asked": len(requests), "models": sorted(models),
-                "calls_a_day": round(calls * scale), "tokens_a_day": round(tokens * scale),
-                "usd_a_day": None if money is None else round(money * scale / 1_000_000, SHARE_TOLD),
-                "budget": requests[0].budget,
-            }
-        )  # fmt: skip
+    scale = a_day / len(runs)
+    lines = [
+        {"check": check, "runs": len(runs), **_use(requests, file, scale)}
+        for check, requests in sorted(_by_check(asked).items())
+    ]
     for line in lines:
         if as_json:
             typer.echo(json.dumps(line))
@@ -101,6 +81,28 @@ def estimate(
     if not lines:
         typer.echo("no check would ask a judge about these runs", err=True)
         leave(Exit.NOTHING_GRADED)
+
+
+def _use(requests: Sequence[JudgeRequest], file: JudgesFile | None, scale: float) -> dict[str, Any]:
+    """What these requests use, ``scale`` times a day; the money is None where a price is not known."""
+    tokens = calls = 0
+    money: int | None = 0
+    for each in requests:
+        prompt = prompts.build(each.input, each.scale, "000000")
+        size = (len(prompt.system.encode()) + len(prompt.user.encode())) // 3
+        for name in (each.model, *each.panel):
+            model = None if file is None else file.models.get(name)
+            out = 150 if model is None else min(150, model.max_output_tokens)
+            calls += 1
+            tokens += size + out
+            prices = None if model is None else model.prices
+            money = None if money is None or prices is None else money + prices.micro_usd(size, out)
+    return {
+        "asked": len(requests), "models": sorted({name for each in requests for name in (each.model, *each.panel)}),
+        "calls_a_day": round(calls * scale), "tokens_a_day": round(tokens * scale),
+        "usd_a_day": None if money is None else round(money * scale / 1_000_000, SHARE_TOLD),
+        "budget": requests[0].budget,
+    }  # fmt: skip
 
 
 def _of_topic(graded: Graded, topic: tuple[str, str], count: int, spans: list[int]) -> Iterator[Effect]:
@@ -209,7 +211,6 @@ async def _ask(
 ) -> tuple[dict[str, list[float | None]], dict[str, Any]]:
     """Ask the judge about each item, ``repeats`` times without its cache, and about its twins; and which judge and rubrics that was."""
     from ..judges import calibration, work
-    from ..judges.settings import JudgesError, load
 
     try:
         file = load(judges).model_copy(update={"cache_days": 0, "folder": None})
